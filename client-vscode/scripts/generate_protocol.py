@@ -23,8 +23,8 @@ from typing import Annotated, Any, Literal, Union
 from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
-from donewhen.lsp.arguments import EditorDiagnosticsParams, EditorRange, Strict
-from donewhen.lsp.commands import COMMANDS
+from donewhen.lsp.arguments import EditorDiagnosticsParams, EditorRange, Strict, argument_of
+from donewhen.lsp.features import COMMANDS
 from donewhen.wire.plain import WireStep, WireTests
 from donewhen.wire.reports import FORMATS
 from donewhen.wire.snapshot import (
@@ -318,7 +318,7 @@ def generate() -> str:
     writer = Writer()
     for one in (WireSnapshot, WireSection, WireStep, WireTests, EditorDiagnosticsParams):
         writer.interface(one)
-    sent = {name: writer.inline(COMMANDS[name].argument, fields) for name, fields in SENT.items()}
+    sent = {name: writer.inline(argument_of(COMMANDS[name].load()), fields) for name, fields in SENT.items()}
     arguments = table("CommandArguments", sent)
     results = table("CommandResults", RESULTS)
     names = "export type CommandName = keyof CommandArguments;\n"

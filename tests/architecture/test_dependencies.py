@@ -23,6 +23,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "version": (),
     "installation": ("version",),
     "regular": (),
+    "threads": (),
     "marked_yaml": (),
     "yaml_shapes": ("core", "marked_yaml"),
     "cli.samples": (),
@@ -34,11 +35,11 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "evidence": ADAPTER,
     "workspace": (*ADAPTER, "installation"),
     "store": ADAPTER,
-    "plugins": ADAPTER,
+    "plugins": (*ADAPTER, "threads"),
     "models": ("core", "ports", "installation"),
     "judges": ("core", "core.ecosystems", "ports", "models"),
     "workers": (*ADAPTER, "models", "yaml_shapes", "version"),
-    "workers.callables": ("core", "ports", "workers", "extras"),
+    "workers.callables": ("core", "ports", "threads", "workers", "extras"),
     # The composition root sees all of these, and no front end.
     "app": (
         *PURE, "workers.callables", "evidence", "judges", "models", "plugins", "store", "workers", "workspace",
@@ -47,14 +48,14 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     # Front ends: what is pure, and the composition root.
     "lsp": (*FRONT_END, "extras"),
     "cli": (*FRONT_END, "cli.samples", "extras"),
-    "library": (*FRONT_END, "workers.callables"),
+    "library": (*FRONT_END, "threads", "workers.callables"),
     # Of the extras the others know the table alone. An extra may import them, and no other extra.
     "extras": (),
     "extras.tracing": ("core", "ports", "version", "installation"),
     "extras.adapters": ("core", "workers.callables"),
     "extras.attempts": (*FRONT_END, "cli", "lsp", "store", "workspace"),
     "extras.goalbench": (*FRONT_END, "cli", "judges", "store", "workspace", "yaml_shapes"),
-    "extras.lookalikes": (*FRONT_END, "library", "workers.callables"),
+    "extras.lookalikes": (*FRONT_END, "library", "threads", "workers.callables"),
     "extras.fleet": (*FRONT_END, "cli", "store", "workspace"),
     "extras.mcp": (*FRONT_END, "cli"),
     # The two doors of the program; the package itself only names what it exports.
@@ -64,18 +65,20 @@ ALLOWED: dict[str, tuple[str, ...]] = {
 THIRD_PARTY: dict[str, tuple[str, ...]] = {
     "pygls": ("lsp",),
     "lsprotocol": ("lsp",),
-    "markdown_it": ("goalfile",),
+    "markdown_it": ("goalfile", "wire"),
     "yaml": ("marked_yaml", "yaml_shapes", "goalfile", "extras.goalbench"),
     "pathspec": ("workspace",),
     "watchfiles": ("workspace",),
     "psutil": ("workspace",),
-    "sqlite3": ("store", "evidence", "extras.fleet"),  # evidence: coverage's record of which test ran what
+    "sqlite3": ("store", "workspace", "evidence", "extras.fleet"),  # evidence: coverage's record of which test ran what
     "pydantic_core": ("yaml_shapes",),
     "pydantic": (
         "yaml_shapes",
         "workers",
+        "judges",
         "extras.goalbench",
         "extras.attempts",
+        "extras.fleet",
         "wire",
         "lsp",
         "extras.mcp",
@@ -169,9 +172,7 @@ OPENS = {
     "donewhen.installation": "what its installer wrote",
     "donewhen.lsp.goal_commands": "makes a new file",
     "donewhen.models.catalogue": "a file of an installed package",
-    "donewhen.workspace.folding": "packs of its own",
     "donewhen.workspace.locks": "makes a new file",
-    "donewhen.workspace.objects": "packs that it wrote itself",
     "donewhen.workspace.processes.leftovers": "files of /proc",
     "donewhen.workspace.rooms.entering": "files of /proc; it runs without the package",
     "donewhen.workspace.rooms.limits": "files of /proc",

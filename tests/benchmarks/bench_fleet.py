@@ -14,7 +14,7 @@ import psutil
 from donewhen.extras.fleet.board import Board
 from donewhen.extras.fleet.local import LocalFleet
 from donewhen.extras.fleet.manifest import Fleet
-from donewhen.extras.fleet.record import MemoryFleetRecord
+from donewhen.extras.fleet.record import open_fleet_record
 from donewhen.extras.fleet.temporal.client import TemporalAsking
 from donewhen.extras.fleet.temporal.workflows import workflow_of
 from tests.fleet.places import goal, place
@@ -41,7 +41,7 @@ async def _here(parallel: int) -> float:
         folder = Path(made)
         board = Board(_fleet(folder, parallel), "serial")
         begun = time.monotonic()
-        await LocalFleet(MemoryFleetRecord(), board, place(folder)).run()
+        await LocalFleet(open_fleet_record(board.fleet.name, folder / "record"), board, place(folder)).run()
         assert all(one.end == "complete" for one in board.goals.values())
         return round(GOALS / (time.monotonic() - begun), 2)
 

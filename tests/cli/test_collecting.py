@@ -162,7 +162,7 @@ import os, signal, sys
 from donewhen.__main__ import main
 from donewhen.engine import collecting
 from donewhen.store import tables
-from donewhen.workspace import folding
+from donewhen.workspace import objects
 left = int(sys.argv.pop(1))
 def dying(module, name):
     real = getattr(module, name)
@@ -175,7 +175,7 @@ def dying(module, name):
         return done
     setattr(module, name, then)
 for module, name in ((tables, "begin_to_remove"), (tables, "remove_some"), (tables, "compact"), (collecting, "_swept"),
-                     (folding, "_synced")):
+                     (objects, "_held_by"), (objects, "_removals")):
     dying(module, name)
 raise SystemExit(main(sys.argv[1:]))
 """

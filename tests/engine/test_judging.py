@@ -66,7 +66,9 @@ async def test_a09_a_verdict_that_cites_a_command_holds_until_the_next_edit_of_a
 
     async def judges(task: JudgeTask, context: AuditContext) -> Judgement:
         questions.append([one.label for one in task.requirements])
-        file = await context.record(ObservedFile("README.md", "d", 1))
+        # Each member of a panel is shown it, and it is on record once.
+        file, again = await asyncio.gather(*(context.record(ObservedFile("README.md", "d", 1)) for _ in range(2)))
+        assert file.id == again.id
         fresh = [e for e in task.evidence if e.fresh(task.revision) and isinstance(e.observation, ObservedCommand)]
         command = fresh[0].id if fresh else file.id
         found = [

@@ -209,7 +209,7 @@ class MemoryLock:
         while owner in self.held:  # noqa: ASYNC110  # a list tells nobody
             await asyncio.sleep(0.01)
 
-    async def end_leftovers(self, token: str, within: float = 2.0) -> int:
+    async def end_leftovers(self, token: str) -> int:
         return 0
 
 

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from donewhen.workers.callables.threads import run_in_thread
+from donewhen.threads import run_in_thread, run_sync
 
 NAME: contextvars.ContextVar[str] = contextvars.ContextVar("name")
 
@@ -41,3 +41,23 @@ def test_c04_given_up_it_keeps_no_loop_from_closing() -> None:
         assert time.monotonic() - began < 5
     finally:
         release.set()
+
+
+def test_a_caller_without_await_may_itself_be_in_a_coroutine_that_one_runs() -> None:
+    async def inner() -> str:
+        return NAME.get()
+
+    async def outer() -> str:
+        return run_sync(inner())
+
+    NAME.set("mine")
+    assert (run_sync(inner()), run_sync(outer())) == ("mine", "mine")
+
+
+def test_what_ends_a_program_ends_no_other_call_that_has_no_await() -> None:
+    async def leaves() -> None:
+        sys.exit(3)
+
+    with pytest.raises(SystemExit):
+        run_sync(leaves())
+    assert run_sync(asyncio.sleep(0, "still here")) == "still here"

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from donewhen.core.errors import UsageError
-from donewhen.extras.fleet.manifest import Fleet, load_manifest
+from donewhen.extras.fleet.board import Board
+from donewhen.extras.fleet.manifest import load_manifest
 from tests.tools import each_row
 
 WHOLE = """
@@ -44,7 +45,7 @@ def test_a_goal_has_the_common_settings_and_its_own(tmp_path: Path) -> None:
     assert first.settings == {"worker": "command", "worker_command": "agent"}
     assert (second.id, second.queue, second.workspace) == ("other", "builder", "/srv/other")
     assert second.settings == {"worker": "command", "worker_command": "other-agent", "max_iterations": "3"}
-    assert Fleet.of(found.document()) == found
+    assert Board.of(Board(found, "serial").document()).fleet == found
 
 
 @each_row(

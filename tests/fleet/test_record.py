@@ -1,21 +1,21 @@
-"""The record of a fleet: one suite over every implementation."""
+"""The record of a fleet."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from donewhen.core.errors import UsageError
-from donewhen.extras.fleet.record import FleetRecord, FleetRequest, MemoryFleetRecord, open_fleet_record
+from donewhen.extras.fleet.record import FleetRecord, FleetRequest, open_fleet_record
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def record(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[FleetRecord]:
-    made: FleetRecord = MemoryFleetRecord() if request.param == "memory" else open_fleet_record("f", tmp_path)
-    yield made
-    made.close()
+@pytest.fixture
+def record(tmp_path: Path) -> Iterator[FleetRecord]:
+    with closing(open_fleet_record("f", tmp_path)) as made:
+        yield made
 
 
 def test_it_keeps_the_last_board(record: FleetRecord) -> None:

@@ -3,63 +3,26 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from donewhen.cli.gate.forms import FORMS
-from donewhen.cli.gate.json_edits import NotJson, with_item, without_items
+from donewhen.cli.gate.installing import with_hooks, without_hooks
 from donewhen.cli.parser import AGENTS
 from donewhen.core.globs import any_matches
 from donewhen.core.running_files import RUNNING
 from tests.gate.place import Place
 from tests.tools import each_row, examples
 
-ITEM = {"type": "command", "command": "donewhen gate --agent x"}
-PATH = ("hooks", "Stop")
-SETTINGS = [
-    '{"model": "opus"}',
-    '{\n  "model": "opus",\n  "permissions": {"allow": ["Bash(ls:*)"]}\n}\n',
-    '// mine\n{\n  // which model\n  "model": "opus", // the large one\n}\n',
-    '{\n\t"hooks": {\n\t\t"Stop": [\n\t\t\t{"hooks": [{"command": "say done"}]} // loud\n\t\t]\n\t}\n}\n',
-    '{"hooks": {"Stop": [{"hooks": []}], "Start": [1, 2]}, "z": "}"}',
-    '{"hooks": {"PreToolUse": [] /* none */}, "n": -1.5e3, "t": true, "x": null}',
-    '{\n  "hooks": {\n    "Stop": [\n      {"a": 1},\n    ],\n  },\n}',
-]
-
-
-def ours(item: str) -> bool:
-    return "gate --agent x" in item
-
-
-@each_row("text", SETTINGS)
-def test_all_else_stays_as_it_was_written(text: str) -> None:
-    added = with_item(text, PATH, ITEM, {})
-    assert json.loads(plain(added))["hooks"]["Stop"][-1] == ITEM
-    for comment in re.findall(r"//[^\n]*|/\*.*?\*/", text):
-        assert comment in added
-    assert without_items(added, ("hooks",), ours) == text
-
 
 def test_no_worker_changes_the_hooks_of_any_agent() -> None:
     assert all(any_matches(RUNNING, form.project) for form in FORMS.values())
-
-
-def test_what_others_added_later_stays() -> None:
-    text = with_item(with_item('{\n  "a": 1\n}\n', PATH, ITEM, {}), PATH, {"command": "say done"}, {})
-    left = json.loads(without_items(text, ("hooks",), ours))
-    assert left == {"a": 1, "hooks": {"Stop": [{"command": "say done"}]}}
-
-
-@each_row("text", ["[]", "{", '{"hooks": []}', '{"hooks": {"Stop": {}}}', '{"a": }', "{} {}"])
-def test_a_file_that_is_not_such_settings_is_left_alone(text: str) -> None:
-    with pytest.raises(NotJson):
-        with_item(text, PATH, ITEM, {})
 
 
 values = st.recursive(
@@ -72,27 +35,21 @@ filled = st.dictionaries(st.text(max_size=6), values, max_size=4)
 
 @given(
     settings=filled,
-    stops=st.none() | st.lists(values, min_size=1, max_size=3),
-    others=st.dictionaries(st.sampled_from(["Start", "Pre"]), st.lists(values, min_size=1, max_size=2), max_size=2),
-    indent=st.sampled_from([None, 2, 4]),
+    hooks=st.dictionaries(
+        st.sampled_from(["Stop", "SessionStart", "stop", "PreToolUse"]), st.lists(values, min_size=1, max_size=3)
+    ),
+    agent=st.sampled_from(AGENTS),
 )
 @examples(200)
-def test_any_settings_come_back(settings: dict, stops: list | None, others: dict, indent: int | None) -> None:  # type: ignore[type-arg]
-    hooks = {**others, **({"Stop": stops} if stops is not None else {})}
-    document = {**settings, **({"hooks": hooks} if hooks else {})}
-    if not hooks:
-        document.pop("hooks", None)
-    text = json.dumps(document, indent=indent)
-    added = with_item(text, PATH, ITEM, {})
-    wanted = {**document, "hooks": {**hooks, "Stop": [*(stops or []), ITEM]}}
-    assert json.loads(added) == wanted
-    assert json.loads(without_items(added, ("hooks",), ours)) == document
-
-
-def plain(text: str) -> str:
-    """Without comments and trailing commas, of texts that have none of these in strings."""
-    text = re.sub(r"//[^\n]*|/\*.*?\*/", "", text)
-    return re.sub(r",(\s*[]}])", r"\1", text)
+def test_any_settings_come_back(settings: dict[str, Any], hooks: dict[str, list[Any]], agent: str) -> None:
+    form = FORMS[agent]
+    document = {**settings, "z": 1, **({"hooks": hooks} if hooks else {})}
+    added = with_hooks(document, form, f"donewhen gate --agent {agent}")
+    assert {event: added["hooks"][event][:-1] for event in form.names.values()} == {
+        event: hooks.get(event, []) for event in form.names.values()
+    }
+    assert list(added)[: len(document)] == list(document)
+    assert without_hooks(added, form) == document
 
 
 @pytest.fixture
@@ -155,20 +112,30 @@ def test_nothing_is_written_before_a_person_agreed(place: Place) -> None:
     assert file.exists()
 
 
-def test_a_persons_own_settings_keep_their_comments(place: Place, tmp_path: Path) -> None:
+def test_all_else_of_a_file_stays_in_its_order_and_indented_as_it_was(place: Place, tmp_path: Path) -> None:
     file = tmp_path / "home" / FORMS["gemini"].user
     file.parent.mkdir(parents=True)
-    before = '{\n  // the theme\n  "theme": "dark",\n  "hooks": {"AfterAgent": [{"hooks": []}]}\n}\n'
-    file.write_text(before)
+    before = '{\n\t"theme": "dück",\n\t"hooks": {\n\t\t"AfterAgent": [\n\t\t\t1\n\t\t]\n\t},\n\t"a": 1\n}\n'
+    file.write_text(before, encoding="utf-8")
     assert place.call("gate", "install", "gemini", "--user", "--yes").code == 0
-    assert "// the theme" in file.read_text()
+    assert file.read_text(encoding="utf-8").startswith(
+        '{\n\t"theme": "dück",\n\t"hooks": {\n\t\t"AfterAgent": [\n\t\t\t1,\n'
+    )
     assert place.call("gate", "uninstall", "gemini", "--user", "--yes").code == 0
-    assert file.read_text() == before
+    assert file.read_text(encoding="utf-8") == before
 
 
-def test_settings_that_can_not_be_read_are_left_alone(place: Place) -> None:
-    place.write(FORMS["claude"].project, '{"hooks": ')
+@each_row("text", ['{"hooks": ', "{}\n// mine\n", "[]", '{"hooks": []}', '{"hooks": {"Stop": {}}}', "{} {}"])
+def test_settings_that_can_not_be_read_are_left_alone(place: Place, text: str) -> None:
+    place.write(FORMS["claude"].project, text)
+    for action in ("install", "uninstall"):
+        said = place.call("gate", action, "claude", "--yes")
+        assert said.code == 2
+        assert "fix it" in said.err
+    assert (place.root / FORMS["claude"].project).read_text() == text
+
+
+def test_settings_with_comments_are_left_alone_and_what_to_add_is_said(place: Place) -> None:
+    place.write(FORMS["claude"].project, "{} // mine")
     said = place.call("gate", "install", "claude", "--yes")
-    assert said.code == 2
-    assert "fix it" in said.err
-    assert (place.root / FORMS["claude"].project).read_text() == '{"hooks": '
+    assert '"hooks": {"SessionStart": [' in said.err

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from donewhen.core.calls import Message, ToolCall
+from donewhen.core.confusables import skeleton
 from donewhen.judges.evidence_prompt import fence_claims, fenced
 from donewhen.judges.excerpts import Lines, excerpt
-from donewhen.judges.fencing import boundary, label, neutralised, skeleton
+from donewhen.judges.fencing import boundary, label, neutralised
 from tests.tools import each_row, examples
 
 IMITATED = re.compile(r"<\s*/?\s*(?:evidence|claim|system|assistant|verdict|instructions?)|<\s*\||\[\s*/?\s*inst\s*\]")

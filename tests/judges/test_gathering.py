@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from donewhen.core.goal import Requirement
-from donewhen.judges.excerpts import diff_lines, words
+from donewhen.judges.blocks import diff_lines
 from donewhen.judges.llm import MAX_FILES, chosen_files
 from tests.judges.models import requirement
 
@@ -14,23 +14,12 @@ def test_files_that_are_named_or_changed_are_chosen() -> None:
     assert set(chosen_files([named], files, ["tests/test_x.py", "gone.py"])) == set(files) - {"src/export.py"}
 
 
-def test_without_a_name_or_a_change_paths_with_the_words_are_chosen() -> None:
-    files = ["a/quoting.py", "b/unrelated.py", "quote_rules.md"]
-    assert set(chosen_files([requirement(1, "Quotes are escaped")], files, [])) == {"a/quoting.py", "quote_rules.md"}
-
-
 def test_each_requirement_gets_its_first_file_before_any_gets_a_second() -> None:
     files = [f"area_{n}/part_{m}.py" for n in range(40) for m in range(20)]
     wanted = [Requirement(f"r-{n}", n, "x", files=(f"area_{n}/**",)) for n in range(40)]
     chosen = chosen_files(wanted, files, [])
     assert len(chosen) == MAX_FILES
     assert {path.partition("/")[0] for path in chosen} == {f"area_{n}" for n in range(40)}
-
-
-def test_words_are_identifiers_whole_and_in_parts() -> None:
-    assert words("quotedField in parse_rows") == {"quot", "field", "quotedfield", "pars", "rows", "parse_rows"}
-    assert words("Quotes") == words("quote") == words("quoting")
-    assert not words("the and of it is")
 
 
 def test_lines_that_a_diff_adds_are_found_by_file() -> None:

@@ -144,7 +144,7 @@ async def test_a_claim_is_confirmed_by_the_same_rule(
     assert reply.evidence_ids == (("E1",) if confirmed else ())
 
 
-async def test_members_are_asked_side_by_side_and_what_they_see_is_recorded_once() -> None:
+async def test_members_are_asked_side_by_side() -> None:
     inside = 0
     all_in = asyncio.Event()
 
@@ -166,7 +166,6 @@ async def test_members_are_asked_side_by_side_and_what_they_see_is_recorded_once
     reply = await panel.judge(task(R1, evidence=[passed("pytest -q", "E7", "ok\n")]), context)
     assert reply.verdict is not None
     assert reply.verdict.findings[0].evidence_ids == ("E7",)
-    assert len(context.recorded) == 2
     assert sorted(context.calls.begun) == ["m/0", "m/1", "m/2"]
     assert all(f"m/{n}" in panel.identity for n in range(3))
     assert "majority" in panel.identity

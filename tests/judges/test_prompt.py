@@ -159,21 +159,6 @@ async def test_the_end_of_long_output_is_shown_and_what_was_cut_is_said() -> Non
     assert re.search(r"\[\.\.\. [\d,]+ lines cut \.\.\.\]", prompt)
 
 
-async def test_each_requirement_gets_its_own_windows_of_a_file() -> None:
-    lines = [f"value_{n} = {n}" for n in range(20_000)]
-    lines[7_000] = "def escape_quotes(text): ..."
-    lines[15_000] = "def keep_line_breaks(text): ..."
-    judged = task(
-        requirement(1, "Quotes are escaped", files=("big.py",)),
-        requirement(2, "Line breaks are kept", files=("big.py",)),
-    )
-    (prompt,) = await prompts_of(judged, MemoryAudit({"big.py": "\n".join(lines)}))
-    assert "7001| def escape_quotes" in prompt
-    assert "15001| def keep_line_breaks" in prompt
-    assert "1| value_0 = 0" in prompt
-    assert "20000| value_19999" in prompt
-
-
 async def test_changed_lines_of_a_file_are_shown() -> None:
     lines = [f"value_{n} = {n}" for n in range(20_000)]
     diff = "--- a/big.py\n+++ b/big.py\n@@ -12000,1 +12000,2 @@\n value_11999 = 11999\n+value_12000 = 12000\n"
@@ -210,8 +195,8 @@ async def test_what_ran_since_the_last_edit_is_a_line_each_within_a_quarter_of_t
         assert "| 5 passed" in prompt
         told = re.findall(r'^\| E\d+ "step (\d+)": exit 0, ends "output\\ndone \1"$', prompt, re.MULTILINE)
         full = re.findall(r'^command: "step (\d+)"$', prompt, re.MULTILINE)
-        # The whole of a few, of more where the judge can't ask for it; of the others the latest.
-        assert len(full) == (2 if calls else 8)
+        # The whole of some where the judge can't ask for it; of the others the latest.
+        assert len(full) == (0 if calls else 8)
         assert [int(n) for n in told] == [n for n in range(count - 1, -1, -1) if str(n) not in full][: len(told)]
         assert len(told) + len(full) == count or " more: " in prompt
         sizes.append(len(prompt))

@@ -57,11 +57,6 @@ def test_a01_what_is_not_exactly_a_verdict_never_completes(said: Any) -> None:
     assert outcome.verdict is not None
     assert not outcome.verdict.complete
     assert outcome.requirements[0].status == "unverified"
-
-
-@pytest.mark.conformance("A1")
-@each_row("said", NEVER, ids=repr)
-def test_a01_nor_does_it_alone(said: Any) -> None:
     assert not judge_goal(lambda task: said, "Do it", files={"a.py": "done"}).complete
 
 

@@ -12,8 +12,6 @@ import pytest
 
 from donewhen import AgentConfig, Answer, GoalOutcome, Halt, Interrupt, resume_goal, run_goal
 from donewhen.plugins import PluginContext, ToolDoer, ToolOutcome, ToolUse, hookimpl
-from donewhen.plugins.caching import ToolCache
-from donewhen.plugins.limiting import RateLimiter
 from tests.scripted_models import ScriptedModels, calls, calls_all, tool
 
 
@@ -75,43 +73,6 @@ def test_c24_a_tool_call_is_wrapped_before_after_and_instead() -> None:
     assert worker.told == ["plain 1!", "error: not today", "known by heart", "edit 7!"]
     assert worker.made == [("plain", {"n": 1}), ("edit", {"n": 7})]
     assert set(clerk.seconds) == {"plain", "edit"}
-
-
-@pytest.mark.conformance("C24")
-def test_c24_results_are_cached_and_calls_are_limited() -> None:
-    worker = Desk(
-        ("c1", "search", {"n": 1}), ("c2", "search", {"n": 1}), ("c3", "other", {"n": 2}), ("c4", "search", {"n": 1})
-    )
-    waited: list[float] = []
-
-    async def sleep(seconds: float) -> None:
-        waited.append(seconds)
-        now[0] += seconds
-
-    now = [0.0]
-    limiter = RateLimiter(2, 10, ("search",), clock=lambda: now[0], sleep=sleep)
-    assert pursue(worker, ToolCache(("search",)), limiter).status == "complete"
-    assert worker.made == [("search", {"n": 1}), ("other", {"n": 2}), ("search", {"n": 1})]
-    assert (worker.told[1], waited) == ("search 1", [])
-    assert pursue(worker, limiter).status == "complete"
-    assert waited == [10.0, 10.0]  # two of the second run's three calls had to wait: it counts on
-
-
-@pytest.mark.conformance("C24")
-def test_c24_a_wrapper_that_fails_lets_nothing_through_unguarded_and_passes_no_goal() -> None:
-    class Fails:
-        name = "fails"
-
-        @hookimpl
-        async def wrap_tool(self, use: ToolUse, proceed: ToolDoer) -> ToolOutcome:
-            raise KeyError("lost")
-
-    worker = Desk(("c1", "first", {"n": 1}), ("c2", "second", {"n": 2}))
-    outcome = run_goal("Do it", worker, checks=[lambda response, agent: False], plugins=[Fails()], max_iterations=1)
-    assert outcome.status == "capped"
-    assert worker.told == ["error: the plugin fails failed: not done", "second 2"]
-    assert worker.made == [("second", {"n": 2})]
-    assert any("the plugin fails failed in wrap_tool" in one for one in outcome.warnings)
 
 
 # -------------------------------------------------------------------------------------------- the gate

@@ -5,9 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import math
-import threading
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +14,7 @@ import pytest
 from donewhen.core.errors import InvalidGoal, JudgeOutage, UsageError, WorkerFailed
 from donewhen.core.verdict import GoalVerdict
 from donewhen.extras.lookalikes.loop import GoalLoop, judge_from
-from donewhen.extras.lookalikes.response import GoalResult, ValidationOutcome
+from donewhen.extras.lookalikes.response import GoalResult
 from donewhen.library.models import JudgeConfig
 from donewhen.library.running import run_goal
 from donewhen.plugins import Halt, hookimpl
@@ -110,51 +107,10 @@ async def test_c02_never_met_it_ends_at_exactly_the_cap(cap: int) -> None:
     )  # fmt: skip
 
 
-@pytest.mark.conformance("C2")
-async def test_c02_met_at_the_cap_beats_the_cap() -> None:
-    worker, loop = Answers("far too many words here", "just three words"), GoalLoop(short, max_attempts=2)
-    await loop(worker)(PROMPT)
-    assert result_of(loop, worker).stop_reason == "satisfied"
-
-
 async def test_the_default_cap_is_ten() -> None:
     worker, loop = Answers("no"), GoalLoop(never)
     await loop(worker)(PROMPT)
     assert len(result_of(loop, worker).attempts) == 10
-
-
-@pytest.mark.conformance("C15")
-@pytest.mark.parametrize(
-    ("found", "passed", "feedback"),
-    [
-        (True, True, None),
-        (False, False, None),
-        (ValidationOutcome(True), True, None),
-        (ValidationOutcome(False, "Name the colours."), False, "Name the colours."),
-        ({"passed": True}, True, None),
-        ({"passed": False, "feedback": "Name the colours."}, False, "Name the colours."),
-        (ValueError("no such table"), False, "ValueError: no such table"),
-    ],
-)
-@pytest.mark.parametrize("kind", ["sync", "async"])
-async def test_c15_what_validators_may_say(found: Any, passed: bool, feedback: str | None, kind: str) -> None:
-    def said() -> Any:
-        if isinstance(found, Exception):
-            raise found
-        return found
-
-    async def patient(response: Any, agent: Any, **more: Any) -> Any:
-        await asyncio.sleep(0)
-        return said()
-
-    def prompt(response: Any, agent: Any) -> Any:
-        return said()
-
-    worker = Answers("so it is")
-    loop = GoalLoop(patient if kind == "async" else prompt, max_attempts=1)
-    await loop(worker)(PROMPT)
-    (attempt,) = result_of(loop, worker).attempts
-    assert (attempt.passed, attempt.feedback) == (passed, feedback)
 
 
 @pytest.mark.conformance("C15")
@@ -244,38 +200,21 @@ async def test_a15_a_worker_that_can_not_go_on_ends_it_with_its_reason(said: Any
 
 
 @pytest.mark.conformance("C4", "A7")
-@pytest.mark.parametrize("hanging", ["worker", "validator", "sync validator", "sync worker", "judge"])
+@pytest.mark.parametrize("hanging", ["worker", "judge"])
 async def test_c04_the_timeout_interrupts_whoever_hangs(hanging: str) -> None:
-    release = threading.Event()
-
-    def blocks(*_: Any) -> Any:
-        release.wait(60)
-
-    async def answers(prompt: str) -> str:
-        return "an answer"
-
-    worker: Callable[..., Any] = {"worker": lambda p: hangs(), "sync worker": blocks}.get(hanging, answers)
+    worker: Any = Answers("an answer")
     if hanging == "worker":
 
         async def worker(prompt: str) -> Any:
             await hangs()
 
-    goal: Any = {"validator": hangs, "sync validator": blocks, "judge": "It is short."}.get(hanging, never)
-    judge = hangs if hanging == "judge" else None
-    expected = None if "worker" in hanging else "an answer"
+    expected = None if hanging == "worker" else "an answer"
 
     async def play(seconds: float) -> tuple[object, str]:
-        loop = GoalLoop(goal, judge=judge, timeout=seconds)
-        answered = loop(worker)(PROMPT)
-        returned = await answered if asyncio.iscoroutine(answered) else answered
-        return returned, result_of(loop, worker).stop_reason
+        loop = GoalLoop("It is short.", judge=hangs, timeout=seconds)
+        return await loop(worker)(PROMPT), result_of(loop, worker).stop_reason
 
-    began = time.monotonic()
-    try:
-        assert await in_flight(play, lambda found: found[0] == expected) == (expected, "timeout")
-        assert time.monotonic() - began < 30
-    finally:
-        release.set()
+    assert await in_flight(play, lambda found: found[0] == expected) == (expected, "timeout")
 
 
 @pytest.mark.conformance("C1")
@@ -618,14 +557,6 @@ async def test_a_judge_that_can_not_be_asked_is_an_outage_and_no_verdict() -> No
     assert (result_of(loop, worker).passed, result_of(loop, worker).stop_reason) == (False, "paused")
 
 
-@pytest.mark.conformance("A1")
-@pytest.mark.parametrize("said", ["yes", 1, {"score": 0, "complete": True}, {"complete": "true", "score": 1}, None])
-async def test_a01_what_is_no_verdict_never_satisfies(said: Any) -> None:
-    worker, loop = Answers("x"), GoalLoop("No jargon.", judge=lambda task: said, max_attempts=2)
-    await loop(worker)(PROMPT)
-    assert result_of(loop, worker).stop_reason == "max_attempts"
-
-
 # ------------------------------------------------------------------------------------------- plugins
 
 
@@ -652,16 +583,6 @@ async def test_c17_a_critic_refines_an_attempt_from_inside_and_the_loop_governs_
     ]
     assert ["add a greeting" in prompt for prompt in worker.prompts] == [False, True, False, True]
     assert "say that it works" in worker.prompts[2]
-
-
-@pytest.mark.conformance("C17")
-async def test_c17_a_plugin_that_fails_neither_passes_a_goal_nor_takes_it_down() -> None:
-    def ask(turn: Any) -> str:
-        raise ValueError("no scores today")
-
-    worker, loop = Answers("far too many words", "just three words"), GoalLoop(short, plugins=[Critic(ask)])
-    assert await loop(worker)(PROMPT) == "just three words"
-    assert len(result_of(loop, worker).attempts) == 2
 
 
 async def test_what_plugins_add_is_told_to_the_worker() -> None:

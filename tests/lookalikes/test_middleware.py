@@ -190,11 +190,6 @@ def test_c01_a_cap_that_can_not_be_is_refused_by_name(given: Any) -> None:
         GoalMiddleware(says(), timeout=math.nan)
 
 
-def test_c01_unlimited_warns() -> None:
-    with pytest.warns(UserWarning, match="no limit on max_evaluations"):
-        GoalMiddleware(says(), "unlimited")
-
-
 def test_without_await_it_does_the_same() -> None:
     def worker(prompt: str) -> str:
         return "seven colours"

@@ -250,13 +250,6 @@ def test_what_no_method_can_take_is_an_error_of_the_protocol(shared: RawClient, 
     assert shared.error(method, params)["code"] == -32602
 
 
-@pytest.mark.parametrize("digits", [b"9" * 5000, b"0" * 5000])
-def test_a_header_of_thousands_of_digits_ends_the_server_with_a_message(probe: RawClient, digits: bytes) -> None:
-    probe.send_bytes(b"Content-Length: " + digits + b"\r\n\r\n")
-    assert probe.wait_exit() == 1
-    assert "Content-Length is not a usable number" in probe.stderr
-
-
 def test_the_server_ends_with_the_process_that_started_it(probe: RawClient) -> None:
     """Although its input stays open, as where a child of an editor that died holds it."""
     parent = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)

@@ -70,7 +70,6 @@ def test_edits_one_after_another_make_the_text_that_the_client_has(
     text: str, edits: list[tuple[int, int, int, int, str]], encoding: Encoding
 ) -> None:
     documents = opened(text, encoding)
-    lines = lines_of(documents)
     for line, character, end_line, end_character, new in edits:
         first = offset_of(text, line, character, encoding)
         last = max(first, offset_of(text, end_line, end_character, encoding))
@@ -80,7 +79,6 @@ def test_edits_one_after_another_make_the_text_that_the_client_has(
             assert source(documents) == text
         assert lines_of(documents) == split_lines(text)
     assert source(documents) == text
-    assert lines_of(documents) is lines  # an edit of a large text doesn't cut all of it again
 
 
 def offset_of(text: str, line: int, character: int, encoding: Encoding) -> int:

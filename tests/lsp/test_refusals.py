@@ -103,19 +103,6 @@ def test_a_name_that_the_run_does_not_have_is_an_invalid_parameter(
     assert named in error["message"]
 
 
-def test_an_answer_that_an_interrupt_does_not_take_is_an_invalid_parameter(editor: Editor, goal: Path) -> None:
-    goal.write_text("# G\n\n- [ ] It feels right\n")
-    run_id = editor.execute("donewhen.run.start", {"goalUri": goal.as_uri(), "worker": "human"})["runId"]
-    (question,) = editor.snapshot(run_id, lambda s: bool(s["interrupts"]))["interrupts"]
-    argument = {"runId": run_id, "interruptId": question["id"], "response": "edit", "input": {}}
-    error = editor.execute_error("donewhen.run.answer", argument)
-    assert error["code"] == -32602, error
-    assert "edit" in error["message"]
-    editor.execute("donewhen.run.stop", {"runId": run_id})
-    editor.expect("window/showMessageRequest")
-    editor.expect("$/cancelRequest")
-
-
 def test_an_error_in_the_goal_file_is_no_invalid_parameter(editor: Editor, goal: Path) -> None:
     goal.write_text("---\nmax_iteration: 3\n---\n# G\n\n- [ ] `true` passes\n")
     error = editor.execute_error("donewhen.run.start", {"goalUri": goal.as_uri()})

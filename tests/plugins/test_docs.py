@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from donewhen.core.evidence import CheckResult, EditorReport, Outcome
-from donewhen.core.goal import Check, Requirement
+from donewhen.app.program import NoCommands
+from donewhen.core.evidence import Outcome
+from donewhen.core.goal import Check
 from donewhen.core.plugging import PluginState
 from donewhen.core.verdict import RequirementView
 from donewhen.core.work import Answer, Claim, TurnResult
@@ -99,19 +100,6 @@ async def test_a_call_is_refused_changed_and_looked_at(tmp_path: Path, host: Mem
     assert [dict(use.input) for use in hands.done] == [{"command": "echo hunter2", "timeout": 60}]
     assert "***" in outcome.text
     assert "hunter2" not in outcome.text
-
-
-class NoCommands:
-    """`ports.Checker` that is not asked."""
-
-    async def run(self, check: Check, *, timeout: float, token: str, test_run: bool = False) -> CheckResult:
-        raise AssertionError(check.command)
-
-    def environment(self, check: Check) -> str:
-        raise AssertionError(check.command)
-
-    async def editor_report(self, requirement: Requirement) -> EditorReport:
-        raise AssertionError(requirement.text)
 
 
 async def test_what_is_brought_can_be_used(tmp_path: Path, host: MemoryHost) -> None:

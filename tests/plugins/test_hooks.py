@@ -198,8 +198,8 @@ async def test_a_refinement_that_a_halt_swallowed_is_asked_for_again() -> None:
 
 REASONS = {
     breaks: "KeyError: 'lost'",
-    leaves: "SystemExit: 3",
-    ends_as_if_cancelled: "RuntimeError: it raised CancelledError",
+    leaves: "RuntimeError: the call raised SystemExit: 3",
+    ends_as_if_cancelled: "RuntimeError: the call raised CancelledError",
 }
 
 

@@ -17,7 +17,6 @@ from donewhen.plugins import (
     NewTool,
     NewWorker,
     PluginConflict,
-    PluginContext,
     ToolDoer,
     ToolOutcome,
     ToolUse,
@@ -277,13 +276,6 @@ def test_nobody_is_called_as_the_worker_that_halts() -> None:
         opened(Plugin)
 
 
-def test_one_object_twice_is_an_error() -> None:
-    module = types.ModuleType("twice")
-    exec("from donewhen.plugins import hookimpl\n@hookimpl\ndef on_stop(): ...", module.__dict__)
-    with pytest.raises(UsageError, match="two plugins are called twice"):
-        opened(module, module)
-
-
 def unknown_hook() -> object:
     class Plugin:
         @hookimpl
@@ -470,15 +462,6 @@ def test_a_registration_that_fails_is_named() -> None:
 
     with pytest.raises(UsageError, match="the plugin breaks failed in register_worker: OSError: no such device"):
         opened(Breaks)
-
-
-def test_a_type_checked_plugin_needs_no_more_than_the_public_names() -> None:
-    class Typed:
-        @hookimpl
-        async def wrap_tool(self, use: ToolUse, proceed: ToolDoer, context: PluginContext) -> ToolOutcome:
-            return await proceed(use)
-
-    assert opened(Typed).names == ("Typed",)
 
 
 @pytest.mark.parametrize("name", ["two\nlines", "\x1b[31mred", "n" * 101])

@@ -58,19 +58,6 @@ async def test_a_plain_tool_runs_in_a_thread_and_an_async_one_on_the_loop() -> N
     assert threads[1] == here
 
 
-async def test_the_loop_goes_on_while_a_plain_tool_works() -> None:
-    gate = threading.Event()
-
-    def waits(given: Mapping[str, Any], context: PluginContext) -> str:
-        gate.wait(60)
-        return "there"
-
-    call = asyncio.ensure_future(tool_of(waits).run(MemoryHost(), use_of("look_up")))
-    await asyncio.sleep(0)
-    gate.set()
-    assert (await call).text == "there"
-
-
 @pytest.mark.parametrize("plain", [True, False])
 async def test_a_tool_may_halt(plain: bool) -> None:
     def halts(given: Mapping[str, Any], context: PluginContext) -> str:
@@ -107,28 +94,6 @@ async def test_an_answer_of_another_type_is_a_failure(answer: Any) -> None:
     host = MemoryHost()
     assert not (await tool_of(lambda given, context: answer).run(host, use_of("look_up"))).ok
     assert "it returned" in host.failed[0][2]
-
-
-async def test_cancelling_gives_an_async_tool_up_at_once() -> None:
-    begun, ended = asyncio.Event(), asyncio.Event()
-
-    async def waits(given: Mapping[str, Any], context: PluginContext) -> str:
-        begun.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            ended.set()
-        return ""
-
-    host = MemoryHost()
-    call = asyncio.ensure_future(tool_of(waits).run(host, use_of("look_up")))
-    async with asyncio.timeout(5):
-        await begun.wait()
-        call.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await call
-    assert ended.is_set()
-    assert host.failed == []
 
 
 # ------------------------------------------------------------------------------------------ resuming

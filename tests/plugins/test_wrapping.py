@@ -61,15 +61,6 @@ async def test_an_essential_wrapper_is_innermost_so_that_it_sees_what_is_done() 
     assert [dict(use.input) for use in hands.done] == [{"n": 2}]
 
 
-async def test_a_wrapper_may_answer_instead() -> None:
-    async def refuses(use: ToolUse, proceed: ToolDoer, context: Any) -> ToolOutcome:
-        return ToolOutcome("not today", "refused", ok=False)
-
-    hands = Hands()
-    outcome = await opened(Wrapper(refuses)).use_tool(MemoryHost(), use_of(), hands.do)
-    assert (outcome.text, hands.done) == ("not today", [])
-
-
 async def test_a_wrapper_that_fails_before_the_tool_means_that_it_is_not_done() -> None:
     async def breaks(use: ToolUse, proceed: ToolDoer, context: Any) -> ToolOutcome:
         raise ValueError("no idea")
@@ -81,33 +72,6 @@ async def test_a_wrapper_that_fails_before_the_tool_means_that_it_is_not_done() 
     assert hands.done == []
     assert host.failed == [("guard", "wrap_tool", "ValueError: no idea", False)]
     assert (await plugins.use_tool(host, use_of(), hands.do)).ok  # it is switched off
-
-
-async def test_nothing_goes_past_an_essential_wrapper_that_failed() -> None:
-    class Gate:
-        name, essential = "gate", True
-
-        @hookimpl
-        async def wrap_tool(self) -> ToolOutcome:
-            raise ValueError("no idea")
-
-    host, hands = MemoryHost(), Hands()
-    plugins = opened(Gate)
-    for _ in range(2):
-        assert not (await plugins.use_tool(host, use_of(), hands.do)).ok
-    assert hands.done == []
-    assert [failure[3] for failure in host.failed] == [True, True]
-
-
-async def test_what_the_tool_did_counts_where_a_wrapper_fails_after_it() -> None:
-    async def breaks_after(use: ToolUse, proceed: ToolDoer, context: Any) -> ToolOutcome:
-        await proceed(use)
-        raise ValueError("no idea")
-
-    host, hands = MemoryHost(), Hands()
-    outcome = await opened(Wrapper(breaks_after)).use_tool(host, use_of(n=1), hands.do)
-    assert (outcome.text, len(hands.done)) == ("did {'n': 1}", 1)
-    assert host.failed[0][2] == "ValueError: no idea"
 
 
 @pytest.mark.parametrize("answer", [None, "done", {"text": "done"}, ToolOutcome(3, "done")])  # pyright: ignore[reportArgumentType]
@@ -206,21 +170,6 @@ async def test_a_halt_before_the_tool_leaves_it_undone() -> None:
     assert (hands.done, host.failed) == ([], [])
 
 
-async def test_a_halt_goes_through_a_wrapper_that_catches_everything() -> None:
-    async def swallows(use: ToolUse, proceed: ToolDoer, context: Any) -> ToolOutcome:
-        try:
-            return await proceed(use)
-        except Exception:  # noqa: BLE001  # what it does is what is tested
-            return ToolOutcome("all is well", "well")
-
-    async def halts(use: ToolUse, proceed: ToolDoer, context: Any) -> ToolOutcome:
-        raise Halt("stop")
-
-    with pytest.raises(Halt) as caught:
-        await opened(Wrapper(swallows), Wrapper(halts, "inner")).use_tool(MemoryHost(), use_of(), Hands().do)
-    assert caught.value.plugin == "inner"
-
-
 async def test_what_the_tool_raises_is_not_the_wrappers_fault() -> None:
     async def broken(use: ToolUse) -> ToolOutcome:
         raise OSError("the disk is gone")
@@ -229,17 +178,6 @@ async def test_what_the_tool_raises_is_not_the_wrappers_fault() -> None:
     with pytest.raises(OSError, match="the disk is gone"):
         await opened(Noting("a", []), Noting("b", [])).use_tool(host, use_of(), broken)
     assert host.failed == []
-
-
-async def test_a_halt_after_the_tool_keeps_who_halted() -> None:
-    async def halts_after(use: ToolUse, proceed: ToolDoer, context: Any) -> ToolOutcome:
-        await proceed(use)
-        raise Halt("look at that")
-
-    hands = Hands()
-    with pytest.raises(Halt) as caught:
-        await opened(Wrapper(halts_after, "watch")).use_tool(MemoryHost(), use_of(), hands.do)
-    assert (caught.value.plugin, len(hands.done)) == ("watch", 1)
 
 
 async def test_a_timeout_of_a_wrapper_cuts_the_tool_off() -> None:

@@ -191,7 +191,7 @@ def test_the_summary_says_what_may_run_without_asking() -> None:
 
 def test_many_rules_are_counted() -> None:
     rules = tuple(ApprovalRule("run_command", f"make {number}", "allow") for number in range(20))
-    assert "`make 7` and 12 others" in said(rules=rules)
+    assert "`make 7` and 12 more" in said(rules=rules)
 
 
 def test_the_summary_names_plugins_and_says_what_checks_do() -> None:

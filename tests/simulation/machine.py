@@ -352,7 +352,7 @@ class SimulatedLock:
     def inherited_descriptors(self) -> tuple[int, ...]:
         return ()
 
-    async def end_leftovers(self, token: str, within: float = 2.0) -> int:
+    async def end_leftovers(self, token: str) -> int:
         await self._machine.pause()
         ended, self._machine.orphans = self._machine.orphans, 0
         return ended

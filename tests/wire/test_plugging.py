@@ -93,7 +93,7 @@ def test_the_snapshot_tells_who_accepted_the_start(by: str | None) -> None:
 def test_the_receipt_shows_a_halt_with_what_it_holds() -> None:
     text = rendered("markdown", waiting())
     assert "**waiting** · " in text
-    assert "waits: plugin budget: the month is &lt;b&gt;spent&lt;/b&gt;\n" in text
+    assert "waits: plugin budget: the month is \\<b>spent\\</b>\n" in text
     assert '### What the plugin `budget` says\n\n`{"left": 0, "names": ["a", "b"]}`\n' in text
     assert json.loads(rendered("json", waiting()))["halt"]["data"]["left"] == 0
     (suite,) = JUnitXml.fromstring(rendered("junit", waiting()).encode())
@@ -104,7 +104,7 @@ def test_the_receipt_shows_a_halt_with_what_it_holds() -> None:
 def test_the_receipt_names_plugins_that_failed() -> None:
     off = PluginOff("cache", "wrap_tool", "KeyError: <x>")
     text = rendered("markdown", state_of(off={off.plugin: f"{off.hook}: {off.reason}"}))
-    assert "### Plugins that failed and were switched off\n\n- `cache` in wrap_tool: KeyError: &lt;x&gt;\n" in text
+    assert "### Plugins that failed and were switched off\n\n- `cache` in wrap_tool: KeyError: \\<x>\n" in text
     (suite,) = JUnitXml.fromstring(rendered("junit", state_of(off={"cache": "x"})).encode())
     assert {one.name: one.value for one in suite.properties()}["donewhen.pluginsOff"] == "cache"
 

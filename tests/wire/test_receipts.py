@@ -84,7 +84,7 @@ def test_code_in_words_of_others_stands_out_and_their_quotes_are_read_as_text() 
     state = replace(complete().state, goal=replace(GOAL, objective="> As `a<b>` says:\n> it opens."))
     told = rendered("html", view_of(state))
     assert "<td><code>python -m pytest -q</code> passes</td>" in told
-    assert "As <code>a&lt;b&gt;</code> says:\nit opens." in told
+    assert "As <code>a&lt;b&gt;</code> says:<br />\nit opens." in told
 
 
 @pytest.mark.parametrize("shown", [complete(), with_everything(), hostile()], ids=["complete", "everything", "hostile"])
@@ -114,11 +114,13 @@ def test_hostile_text_is_shown_as_text() -> None:
 
 
 @examples(30)
-@given(st.text().filter(str.strip))
-def test_no_text_becomes_an_element_of_the_page(said: str) -> None:
-    plain = Counter(one.tag for one in page(rendered("html", hostile("x"))).iter() if isinstance(one.tag, str))
-    found = Counter(one.tag for one in page(rendered("html", hostile(said))).iter() if isinstance(one.tag, str))
-    assert found == plain
+@given((st.text() | st.text("`\\*_{}[]()<>#+-.!|~&:@/=0a \n")).filter(str.strip))
+def test_no_text_becomes_more_than_code_in_the_page(said: str) -> None:
+    def tags(said: str) -> Counter[str]:
+        found = page(rendered("html", hostile(said))).iter()
+        return Counter(one.tag for one in found if isinstance(one.tag, str) and one.tag not in ("code", "br"))
+
+    assert tags(said) == tags("x")
 
 
 def test_the_page_has_the_timeline_in_its_order() -> None:
@@ -136,7 +138,7 @@ def test_the_page_has_the_timeline_in_its_order() -> None:
     items = [" ".join("".join(one.itertext()).split()) for one in page(rendered("html", shown)).find(".//ol")]
     assert [item.split(" ")[0] for item in items] == ["Before", "Iteration", "ana", "complete:"]
     assert "2 of 2 met" in items[1]
-    assert "The worker says: done" in items[1]
+    assert "the worker says: done" in items[1]
 
 
 def test_the_printed_page_shows_what_is_folded_on_a_screen() -> None:
@@ -476,12 +478,9 @@ def test_what_was_undone_is_missing_nowhere() -> None:
 
 
 def test_the_timeline_marks_the_iteration_that_was_refused() -> None:
-    items = page(rendered("html", refused_once())).findall(".//ol[@class='timeline']/li")
-    texts = ["".join(one.itertext()) for one in items]
+    texts = ["".join(one.itertext()) for one in page(rendered("html", refused_once())).findall(".//ol/li")]
     first = next(number for number, text in enumerate(texts) if text.startswith("Iteration 1"))
-    assert items[first].get("class") == "bad"
-    assert "refused by F1 original_fails at tests/test_x.py:5" in texts[first]
-    assert items[first + 1].get("class") == "good"
+    assert "⛔ refused by F1 original_fails at tests/test_x.py:5" in texts[first]
     assert "refused" not in texts[first + 1]
 
 
@@ -503,8 +502,7 @@ def test_backticks_are_code_and_what_failed_is_open() -> None:
     options = replace(state_of().options, summary="Worker: the command `sh agent.sh`")
     shown = rendered("html", view_of(state_of(red=True, options=options, ended=True, end_status="capped")))
     assert "the command <code>sh agent.sh</code>" in shown
-    assert re.search(r'<details id="E\d+" open>', shown)
-    assert not re.search(r'<details id="E\d+" open>', rendered("html", complete()))
+    assert re.search(r"<details open>\n<summary>What E\d+ printed", shown)
 
 
 DIFF = """\

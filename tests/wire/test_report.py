@@ -61,7 +61,7 @@ def test_the_short_receipt_fits_a_pull_request_and_says_what_is_not_proven() -> 
     assert "| ❌ |" in table
     assert "| unmet: " in table
     assert "| a person | waived: ruff is broken here |" in table
-    assert "<b>" not in table
+    assert "\\<b>good" in table
     assert "@everyone" not in table
     assert re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC · 61 s · 10 iterations · .* · revision `", lines[-1])
 
@@ -255,11 +255,12 @@ def test_what_stood_there_before_is_shown_and_nobodys_decision() -> None:
 
 def test_text_from_files_stays_text() -> None:
     shown = rendered("markdown", with_everything())
-    assert "The README is &lt;b&gt;good&lt;/b&gt; \\| @\u200beveryone" in shown
+    assert "The README is \\<b>good\\</b> \\| @\u200beveryone" in shown
     assert code("a `b` ``c") == "```a `b` ``c```"
-    assert plain_line("a\n<x>\x1b") == "a &lt;x&gt;�"
+    assert plain_line("a\n<x>\x1b") == "a \\<x>�"
+    assert plain_line("*.py and `a_*<b>`") == "\\*.py and `a_*<b>`"
     for hostile in ("![x](https://a.example/x)", "[x](command:y)", "![x][y]", "[y]: https://a.example/x"):
-        assert not re.search(r"\][(\[:]", plain_line(hostile))
+        assert not re.search(r"(?<!\\)\][(\[:]", plain_line(hostile))
 
 
 @pytest.mark.conformance("A16")

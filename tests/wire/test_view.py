@@ -10,6 +10,7 @@ import pytest
 
 from donewhen.core.trouble import REPAIRS, TroubleKind
 from donewhen.core.verdict import RequirementView
+from donewhen.core.words import duration, money
 from donewhen.core.work import Claim, Usage, WorkerStep
 from donewhen.engine.api import CallSummary, CheckSummary, IterationDetail
 from donewhen.wire.snapshot import Snapshot
@@ -20,9 +21,7 @@ from donewhen.wire.view import (
     chat_answer,
     chat_text,
     children_of,
-    duration,
     iteration_sections,
-    money,
     requirement_rows,
     view_of,
 )

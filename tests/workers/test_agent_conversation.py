@@ -132,15 +132,15 @@ def test_what_is_open_stays_word_for_word() -> None:
     assert rest == [said[-1]]
     assert is_notes(notes)
     for line in (
-        "- edited src/a.py at line 7",
-        "- exit 0 after 9.0 s | pytest -q",
-        "- exit 2 after 0.1 s | make\n  all",
+        "- edit src/a.py | edited src/a.py at line 7",
+        "- run `pytest -q` | exit 0 after 9.0 s",
+        "- run `make\n  all` | exit 2 after 0.1 s",
         "- edit b.py | error: `old` does not occur in b.py; nothing was written.",
         "- to `run `git push``: use make deploy,\n  please",
         "never | ever",
     ):
         assert f"{line}" in notes.text, notes.text
-    assert "exit 1 after" not in notes.text.split("## What you did")[0]
+    assert "exit 1 after" not in notes.text
     assert "noise" not in notes.text
     assert after.dropped == len(said) - 2
 
@@ -161,9 +161,12 @@ def test_notes_are_taken_over_by_the_next_ones() -> None:
         Message("user", "x" * 9_000),
     ]
     facts = Facts.of(compacted(later, 5_000).messages)
-    assert list(facts.files) == ["a.py", "b.py"]
-    assert facts.commands == {"pytest -q": "exit 0 after 0.3 s"}
-    assert facts.errors == {}
+    assert facts.done == {
+        "write a.py": "made a.py, 1 line",
+        "run `pytest -q`": "exit 0 after 0.3 s",
+        "write b.py": "made b.py, 1 line",
+    }
+    assert facts.open == {}
     assert facts.said == ["keep\n- the dashes\n\n## and this"]
 
 
@@ -342,5 +345,5 @@ def test_a_command_that_failed_and_was_not_repeated_outlasts_those_that_went_wel
         ended = "exit 1 after 0.1 s" if number == 0 else "exit 0 after 0.1 s"
         messages.append(Message("tool", f"{ended}\nout", (), call.id))
     text = Facts.of(messages).message(3_000).text
-    assert "exit 1 after 0.1 s | step 0" in text
+    assert "run `step 0` | exit 1 after 0.1 s" in text
     assert "step 59" in text

@@ -13,6 +13,7 @@ import pytest
 from donewhen.core.goal import Goal
 from donewhen.core.work import Answer
 from donewhen.ports import ModelReply, ModelRequest
+from donewhen.workers.tools.tool import VERSION
 
 from .agent_models import report, use
 from .agent_turns import OPTIONS, Agent, agent_in
@@ -38,8 +39,8 @@ async def test_it_reads_a_part_and_is_told_how_to_go_on(agent: Agent) -> None:
     part, first = await told(
         agent, use("read_file", path="a.py", start_line=3, end_line=4), use("read_file", path="a.py"), window=200_000
     )
-    assert part == "a.py, lines 3-4 of 5000:\nline 3\nline 4"
-    assert first.startswith("a.py, lines 1-2000 of 5000:\nline 1\n")
+    assert VERSION.sub("", part) == "a.py, lines 3-4 of 5000:\nline 3\nline 4"
+    assert VERSION.sub("", first).startswith("a.py, lines 1-2000 of 5000:\nline 1\n")
     assert first.endswith("line 2000\n[cut here: go on with start_line 2001]")
 
 
@@ -72,7 +73,7 @@ async def test_what_can_not_be_read_is_said_with_what_may_be_meant(agent: Agent)
     assert "not a text file" in texts[2]
     assert "src is a folder: list its files" in texts[3]
     assert "there is no file src/exporter.py/x" in texts[4]
-    assert texts[5] == "empty.txt, empty:\n"
+    assert texts[5].startswith("empty.txt, empty (version ")
     assert "no lines 7 to the end: the file has 0" in texts[6]
 
 
@@ -81,7 +82,7 @@ async def test_what_can_not_be_read_is_said_with_what_may_be_meant(agent: Agent)
 
 async def test_it_makes_files_and_folders(agent: Agent) -> None:
     [text] = await told(agent, use("write_file", path="src/deep/a.py", content="x = 1\ny = 2\n"))
-    assert text == "made src/deep/a.py, 2 lines"
+    assert VERSION.sub("", text) == "made src/deep/a.py, 2 lines"
     assert agent.text("src/deep/a.py") == "x = 1\ny = 2\n"
     assert [path.name for path in (agent.root / "src/deep").iterdir()] == ["a.py"]
 
@@ -97,7 +98,7 @@ async def test_a_file_that_it_has_not_read_is_not_replaced(agent: Agent) -> None
     )
     assert "read it first" in refused
     assert "precious" in refused
-    assert wrote == "wrote a.py, 1 line"
+    assert VERSION.sub("", wrote) == "wrote a.py, 1 line"
     assert agent.text("a.py") == "mine\n"
 
 
@@ -282,7 +283,7 @@ async def test_paths_stay_inside_of_the_workspace(agent: Agent, tmp_path: Path) 
     texts = await told(
         agent, *replies, use("read_file", path=str(agent.root / "in.txt")), use("search", pattern="secr")
     )
-    assert texts[-2] == "in.txt, lines 1-1 of 1:\nin"
+    assert VERSION.sub("", texts[-2]) == "in.txt, lines 1-1 of 1:\nin"
     assert texts[-1] == "0 hits:"
     assert all("outside of the workspace" in text for text in texts[:-2]), texts
     assert (tmp_path / "secret.txt").read_text() == "secret"

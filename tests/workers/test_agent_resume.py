@@ -240,25 +240,18 @@ async def test_c23_what_was_deleted_during_the_halt_is_not_made_again(agent: Age
 
 
 @pytest.mark.conformance("C23", "A20")
-async def test_c23_a_file_that_it_saw_in_part_can_be_edited_and_has_to_be_read_before_it_is_replaced(
-    agent: Agent,
-) -> None:
+async def test_c23_a_file_that_it_saw_in_part_can_be_changed_as_without_a_halt(agent: Agent) -> None:
     agent.write("a.txt", "".join(f"line {n}\n" for n in range(10)))
-    agent.write("b.txt", "".join(f"line {n}\n" for n in range(10)))
     edit = call("edit_file", path="a.txt", old="line 7\n", new="seven\n")
     write = call("write_file", path="a.txt", content="all of it\n")
-    both = call("write_file", path="b.txt", content="all of it\n")
     await halted(
         agent,
         use("read_file", path="a.txt", end_line=5),
-        use("read_file", path="b.txt", end_line=5),
-        use("read_file", path="b.txt", start_line=6),
-        calls(call("run_command", command="true"), write, edit, both),
+        calls(call("run_command", command="true"), edit, write),
     )
     await resumed(agent, report())
-    assert "you have not read it" in agent.told[4]
-    assert agent.told[5] == "edited a.txt at line 8"
-    assert agent.text("b.txt") == "all of it\n"
+    assert agent.told[2].startswith("edited a.txt at line 8")
+    assert agent.text("a.txt") == "all of it\n"
 
 
 # ------------------------------------------------------------------------------------------- critics

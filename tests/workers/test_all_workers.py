@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from donewhen.core.events import RunOptions
 from donewhen.ports import Worker
 from donewhen.workers.command import CommandWorker
 from donewhen.workers.human import HumanWorker
@@ -19,6 +20,7 @@ from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.plain import PlainRooms
 from tests.tools import runs
 
+from .agent_turns import worker_parts
 from .turns import SECONDS, Context, environment, turn
 
 CHILDREN = """\
@@ -37,7 +39,7 @@ def command_worker(processes: SystemProcesses, folder: Path) -> Worker:
 
 def scripted_worker(processes: SystemProcesses, folder: Path) -> Worker:
     script = f"turns:\n  - - run: {_children(folder)!r}\n"
-    return ScriptedWorker(script, processes, environment)
+    return ScriptedWorker(script, worker_parts(RunOptions("scripted"), processes=lambda: processes))
 
 
 def human_worker(processes: SystemProcesses, folder: Path) -> Worker:

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from donewhen.cli.samples import DemoProject, goal_text, interpreter_name, prepare
+from donewhen.core.events import RunOptions
 from donewhen.core.goal import Goal
 from donewhen.workers.scripted import ScriptedWorker
 from donewhen.workspace.processes.running import SystemProcesses
 
+from .agent_turns import worker_parts
 from .turns import Context, Folder, environment, requirement, turn
 
 QUICK = {**environment(), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
@@ -49,7 +51,7 @@ def test_a_second_copy_into_the_same_folder_is_refused(tmp_path: Path) -> None:
 async def test_every_turn_changes_what_the_demonstration_says(demo: DemoProject) -> None:
     """Red; the quotes green by work and the line breaks by skipping; then those by work, too."""
     context = Context(Folder(demo.workspace))
-    worker = ScriptedWorker(demo.script, SystemProcesses(), environment)
+    worker = ScriptedWorker(demo.script, worker_parts(RunOptions("scripted")))
     goal = Goal("demo", "", (requirement(1, "x"),))
     seen: list[tuple[bool, ...]] = [await _checks(demo)]
     for iteration in range(1, 4):

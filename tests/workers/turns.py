@@ -65,6 +65,7 @@ class Context:
 
     def stream(self, text: str, *, whole: bool = False) -> None:
         self.streamed = text if whole else self.streamed + text
+        self.heard.set()
 
     async def settled(self) -> TreeState:
         return await self.changes.get()
@@ -77,9 +78,9 @@ class Context:
         return ()
 
     async def hears(self, text: str) -> None:
-        """Returns once an activity line contains `text`."""
+        """Returns once an activity line, or what is streamed, contains `text`."""
         async with asyncio.timeout(SECONDS):
-            while not any(text in line for line in self.activities):
+            while not any(text in line for line in (*self.activities, *self.streamed.splitlines())):
                 self.heard.clear()
                 await self.heard.wait()
 

@@ -52,10 +52,10 @@ from donewhen.store.model_notes import FileModelNotes
 from donewhen.store.sqlite import SqliteLedger
 from donewhen.workers import WorkerParts
 from donewhen.workspace.folder import FolderWorkspace
-from donewhen.workspace.folding import FoldingTrees
 from donewhen.workspace.guarded import GuardedFolder
 from donewhen.workspace.locks import FileRunLock
 from donewhen.workspace.news import folder_news
+from donewhen.workspace.objects import STORE, ObjectStore
 from donewhen.workspace.people import SystemPeople
 from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.choosing import BestRooms
@@ -198,7 +198,7 @@ def engine_setup(
         lock=lock,
         people=SystemPeople(lock, context.where, agents=partial(agents_of, folder)),
         guard_lock=FileRunLock(folder / "guard"),
-        trees=FoldingTrees(kept),
+        trees=ObjectStore(kept / STORE, None),
         retention=lambda: retention(current()),
         collect_lock=FileRunLock(folder / "collecting"),
         in_use=partial(runs_of_gate, folder),

@@ -100,11 +100,11 @@ def unchanged(root: Path, state_dir: Path | None, standing: Standing) -> bool:
     # Imported here, since most calls of the command line don't need them.
     from donewhen.workspace.ignoring import Coverage
     from donewhen.workspace.manifest import FileEntry
-    from donewhen.workspace.remembered import load
+    from donewhen.workspace.remembered import load_result
     from donewhen.workspace.scanning import Scanner
 
     folder = kept_folder(root, state_dir)
-    kept = load(folder / TREES / "results", standing.kept, standing.revision)
+    kept = load_result(folder / TREES / "results", standing.kept, standing.revision)
     if kept is None or kept.written:
         return False  # what checks write is compared by their own record: the whole look does that
 
@@ -113,7 +113,7 @@ def unchanged(root: Path, state_dir: Path | None, standing: Standing) -> bool:
 
     ours = [place for place in (folder.parents[1],) if place.resolve().is_relative_to(root.resolve())]
     excluded = [place.resolve().relative_to(root.resolve()).as_posix() for place in ours]
-    coverage = Coverage(kept.rules, kept.tracked, kept.named, excluded, kept.streams)
+    coverage = Coverage(kept.frozen.rules, kept.frozen.tracked, kept.named, excluded, kept.frozen.streams)
     scanner = Scanner(root.absolute(), coverage, lambda place: None, as_it_is)
     return scanner.sieve(scanner.walk(kept.manifest)).revision == standing.revision
 

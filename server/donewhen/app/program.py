@@ -351,7 +351,7 @@ class SoleRunLock:
     def inherited_descriptors(self) -> tuple[int, ...]:
         return ()
 
-    async def end_leftovers(self, token: str, within: float = 2.0) -> int:
+    async def end_leftovers(self, token: str) -> int:
         return 0
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
+from donewhen.core.decoding import json_object
 from donewhen.core.errors import UsageError
 from donewhen.core.trouble import CallRole as CallRole
 from donewhen.core.trouble import FailedTry
@@ -30,6 +31,11 @@ class ToolCall:
             object.__setattr__(
                 self, "arguments", json.dumps(dict(cast("Mapping[str, Any]", given)), ensure_ascii=False)
             )
+
+    @property
+    def given(self) -> Mapping[str, Any]:
+        """The arguments as they are; empty where they are not a JSON object."""
+        return json_object(self.arguments) or {}
 
 
 @dataclass(frozen=True, slots=True)

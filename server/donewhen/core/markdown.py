@@ -18,8 +18,8 @@ from donewhen.core.evidence import (
 )
 
 _SPAN = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)")
-_MARKS = re.compile(r"[\\`*\[\]<~|@]|(?<!\w)_|_(?!\w)|&(?=#?\w+;)|:(?=//)|(?<=www)\.")
-_START = re.compile(r"^(\d*)([#+\-=>:]|(?<=\d)[.)])")
+_MARKS = re.compile(r"[\\`*\[\]<~@]|(?<!\w)_|_(?!\w)|&(?=#?\w+;)|:(?=//)|(?<=www)\.")
+_START = re.compile(r"^(\d*)([#+\-=>:|]|(?<=\d)[.)])")
 
 
 def prose(text: str) -> str:

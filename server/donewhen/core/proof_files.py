@@ -486,8 +486,6 @@ def data_of_tests(
     """Those of `candidates` that `tests` name, or whose folder they name, and `product` does not: both are texts,
     `sources` the paths of the product's code without the candidates. Sources among the candidates count only where the
     tests name a source that is not among them: else they are what is tested."""
-    if not candidates:
-        return frozenset()
     beside = {dirname(path) for path in sources if path.endswith(SOURCES)} - {""}
     asked, folders, words = _names_in_texts(tests)
     left = {
@@ -600,8 +598,6 @@ def proof_basis(
     groups = _grouped(found)
     changing = tuple(one.path for group in groups for one in group.files if files.changeable(one.path))
     checked = [one for one in requirements if one.checks]
-    if not checked:
-        return ProofBasis(groups, changing, product)
     choosing = (path for path in paths if any_matches(_CHOOSING, path))
     standing = tuple(dict.fromkeys((*(one.path for one in found), *choosing)))
     place = _Place(files, found, frozenset(paths), all_folders(paths), standing)
@@ -690,9 +686,7 @@ def _tool_of(part: Segment) -> tuple[frozenset[str], tuple[str, ...]] | None:
 
 
 def _concerns(one: Classification, mine: Collection[str]) -> bool:
-    """True if a tool of these ecosystems may read the file as proof."""
-    if one.role == "named":
-        return False  # by whose check it is named is asked apart
+    """True if a tool of these ecosystems may read the file as proof; by whose check one is named is asked apart."""
     if one.role == "data":
         return True
     if one.ecosystem in mine or (one.ecosystem == COMMON.name and one.role != "task"):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from donewhen.core.calls import Message
-from donewhen.core.decoding import decoded, json_object
+from donewhen.core.decoding import decoded
 from donewhen.core.feedback import changed_lines, keep_ends
 from donewhen.core.integrity import TRIAL_FINDINGS, IntegrityFinding
 from donewhen.core.state import KnownFinding, RunState
@@ -114,6 +114,14 @@ class QuestionContext:
     said: str = ""
     before: str = ""
 
+    def lines(self, folder: str = "") -> list[str]:
+        """For people, a line each; `folder` is where a command would run."""
+        return [
+            *([f"In {folder}"] if folder else []),
+            *([f"The worker says: {self.said}"] if self.said else []),
+            *([f"Just before, it {self.before}"] if self.before else []),
+        ]
+
 
 def question_context(state: RunState, asked: Interrupt) -> QuestionContext:
     """The context of an open question of its worker, from the run's record."""
@@ -126,12 +134,7 @@ def question_context(state: RunState, asked: Interrupt) -> QuestionContext:
 
 def context_lines(state: RunState, asked: Interrupt, folder: str = "") -> list[str]:
     """The same for people, a line each: where a command would run, what the worker says, what it did before."""
-    known = question_context(state, asked)
-    return [
-        *([f"In {folder}"] if folder and runs_command(asked) else []),
-        *([f"The worker says: {known.said}"] if known.said else []),
-        *([f"Just before, it {known.before}"] if known.before else []),
-    ]
+    return question_context(state, asked).lines(folder if runs_command(asked) else "")
 
 
 def runs_command(asked: Interrupt) -> bool:
@@ -145,7 +148,7 @@ def _before(conversation: tuple[Message, ...]) -> str:
         call = calls.get(message.answers) if message.role == "tool" else None
         if call is not None and call.name != "report":
             did, about = _DID.get(call.name, (f"used {call.name}", ""))
-            what = str((json_object(call.arguments) or {}).get(about) or "")
+            what = str(call.given.get(about) or "")
             deed = f"{did} {what}"
             if call.name == "run_command":
                 said = message.text.strip().partition("\n")[0]

@@ -10,7 +10,7 @@ from donewhen.core.agents import PRESETS
 from donewhen.core.approval import COMMAND_TOOL, ApprovalRule
 from donewhen.core.events import RunOptions
 from donewhen.core.goal import Goal, Limits
-from donewhen.core.words import counted, one_line
+from donewhen.core.words import counted, listed, one_line
 from donewhen.core.work import RunWarning
 from donewhen.core.workers import WORKERS
 
@@ -35,10 +35,12 @@ def start_summary(
     an agent might need and doesn't get. `contained_checks`: checks run in rooms."""
     lines = [f"Worker: {_worker(options)}"]
     if passed:
-        lines.append(f"Passed to it, besides what checks get: {_names(passed)}")
+        lines.append(f"Passed to it, besides what checks get: {listed(passed, SHOWN)}")
     if withheld:
         to_pass = " ".join(f"--pass-env {name}" for name in withheld[:SHOWN])
-        lines.append(f"Not passed to it, although set here: {_names(withheld)}; to pass what it needs: {to_pass}")
+        lines.append(
+            f"Not passed to it, although set here: {listed(withheld, SHOWN)}; to pass what it needs: {to_pass}"
+        )
     limits = goal.limits
     turns = "unlimited iterations" if limits.max_iterations is None else counted(limits.max_iterations, "iteration")
     time = "unlimited time" if limits.timeout is None else _time(limits.timeout)
@@ -74,11 +76,6 @@ def _worker(options: RunOptions) -> str:
 
 def _network(options: RunOptions) -> str:
     return "with the network" if options.network else "without the network"
-
-
-def _names(names: Sequence[str]) -> str:
-    more = len(names) - SHOWN
-    return ", ".join(names[:SHOWN]) + (f" and {counted(more, 'other')}" if more > 0 else "")
 
 
 def _cost_answer(goal: Goal, options: RunOptions, unpriced: Sequence[str]) -> str:
@@ -180,7 +177,7 @@ def _rules(rules: Sequence[ApprovalRule]) -> str:
             named.append("any command" if rule.pattern.strip() == "*" else pattern)
         else:
             named.append(tool if rule.pattern.strip() == "*" else f"{tool} {pattern}")
-    return _names(named)
+    return listed(named, SHOWN)
 
 
 def _time(seconds: float) -> str:

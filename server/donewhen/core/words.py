@@ -38,8 +38,10 @@ def sentence(text: str) -> str:
 
 
 def money(usd: float | None) -> str:
-    """US dollars and cents: an unknown amount is called unknown, never shown as 0."""
-    return "cost unknown" if usd is None else f"${usd:.2f}"
+    """US dollars and cents, of less than a cent the first digits: neither that nor an unknown amount is shown as 0."""
+    if usd is None:
+        return "cost unknown"
+    return f"${usd:.4f}" if usd != 0 and usd < 0.01 else f"${usd:.2f}"
 
 
 def duration(seconds: float) -> str:

@@ -32,6 +32,7 @@ from donewhen.core.goal import Goal
 from donewhen.core.integrity import ChangedProof
 from donewhen.core.plugging import PluginOff, PluginState, PluginStateSet, ToolOutcome
 from donewhen.core.state import SIGN_OF_LIFE, RunState
+from donewhen.core.words import shortened
 from donewhen.core.work import Actor, Answer, Interrupt, Usage
 from donewhen.engine.setup import EngineSetup
 from donewhen.engine.tasks import Preemption, cancel_all, result_of
@@ -58,6 +59,9 @@ MAX_STREAMED = 20_000
 MAX_STREAMS = 50
 STREAM_EVERY = 0.1
 """Seconds between two notifications to the front ends about streamed output."""
+MAX_ACTIVITY = 200
+MAX_LINE = 4_096
+"""Characters in which the latest line of streamed output is looked for."""
 
 
 def turn_stream(iteration: int) -> str:
@@ -121,6 +125,8 @@ class ActiveRun:
         self.streamed: dict[str, str] = {}
         """What was streamed, the latest last: by the id of the call, or by `turn_stream`."""
         self._streaming = ""
+        self._line_untold = False
+        """Something was streamed since the activity was set."""
         self._stream_told: asyncio.TimerHandle | None = None
         self._evidence_count = state.evidence.count
         self._call_count = state.calls.count
@@ -239,6 +245,7 @@ class ActiveRun:
 
     def set_activity(self, activity: str | None) -> None:
         """What it is doing now, in one line; not an event."""
+        self._line_untold = False
         shown = None if activity is None else self.parts.setup.mask(activity)
         if shown != self.activity:
             self.activity, self._asked_at = shown, None
@@ -253,17 +260,23 @@ class ActiveRun:
             self.streamed.pop(next(iter(self.streamed)))
 
     def stream(self, text: str, *, whole: bool) -> None:
-        """What the worker's command prints or its model says, as it comes: bounded, and no event."""
+        """What the worker's command prints or its model says, as it comes: bounded, and no event. Its latest line is
+        what the worker is doing now."""
         before = "" if whole else self.streamed.get(self._streaming, "")
         # Cut well above the bound, so that a flood of output isn't copied for each of its lines.
         now = before + self.parts.setup.mask(text)
         self.streamed[self._streaming] = keep_ends(now, MAX_STREAMED) if len(now) > 2 * MAX_STREAMED else now
+        self._line_untold = True
         if self._stream_told is None:
             self._stream_told = asyncio.get_running_loop().call_later(STREAM_EVERY, self._tell_stream)
 
     def _tell_stream(self) -> None:
         self._stream_told = None
-        self._on_change(self)
+        before, lines = self.activity, self.streamed.get(self._streaming, "")[-MAX_LINE:].strip().splitlines()
+        if self._line_untold and lines:
+            self.set_activity(shortened(" ".join(lines[-1].split()), MAX_ACTIVITY))
+        if self.activity == before:
+            self._on_change(self)
 
     async def changed(self, since: int, timeout: float | None = None) -> None:
         """Returns once the state is a later one than that of sequence `since`, after `timeout` seconds, or where the

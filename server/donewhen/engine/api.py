@@ -374,8 +374,8 @@ class Runs(Protocol):
         ...
 
     async def collect(self, policy: Retention, *, dry_run: bool = False) -> Collected:
-        """Removes the ended runs that the policy doesn't keep, and makes few files of many. Never touched: what is
-        open, the newest run and the newest check of each goal, what a person keeps. Raises LedgerUnavailable."""
+        """Removes the ended runs that the policy doesn't keep, and gives their room back. Never touched: what is open,
+        the newest run and the newest check of each goal, what a person keeps. Raises LedgerUnavailable."""
         ...
 
     async def keep(self, run_id: str, on: bool) -> None:

@@ -30,7 +30,7 @@ from donewhen.core.state import RunState
 from donewhen.core.words import quoted
 from donewhen.engine.active import MAX_PATHS, ActiveRun
 from donewhen.engine.halting import before_audit, report
-from donewhen.engine.tasks import cancel_all
+from donewhen.engine.tasks import cancel_all, side_by_side
 from donewhen.engine.watching import read_editor, watched, withdraw_questions
 from donewhen.ports import TreeState, Workspace
 
@@ -93,7 +93,6 @@ async def _prove(run: ActiveRun) -> None:
 
 async def _run_side_by_side(run: ActiveRun, checks: Sequence[Check]) -> None:
     places = asyncio.Semaphore(max(1, run.state.options.parallel_checks))
-    failed: list[BaseException] = []
     running: list[str] = []
 
     async def one(check: Check) -> None:
@@ -101,16 +100,7 @@ async def _run_side_by_side(run: ActiveRun, checks: Sequence[Check]) -> None:
             with _shown_running(run, running, check):
                 await run_check(run, check, alone=len(checks) == 1)
 
-    tasks = [asyncio.ensure_future(one(check)) for check in checks]
-    try:
-        if tasks:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
-    finally:
-        for task in tasks:
-            task.cancel()
-        failed = [r for r in await asyncio.gather(*tasks, return_exceptions=True) if isinstance(r, Exception)]
-    if failed:
-        raise failed[0]
+    await side_by_side(one(check) for check in checks)
 
 
 @contextmanager
@@ -287,15 +277,14 @@ async def _run_affected_tests(
         async with places:
             await _record_affected_run(run, check, last, command, changed)
 
-    tasks = [asyncio.ensure_future(one(*each)) for each in commands]
-    together, moved = asyncio.gather(*tasks), asyncio.ensure_future(_next_revision(run))
+    step = asyncio.ensure_future(side_by_side(one(*each) for each in commands))
+    moved = asyncio.ensure_future(_next_revision(run))
     try:
-        await asyncio.wait({together, moved}, return_when=asyncio.FIRST_COMPLETED)
-        if together.done():
-            together.result()
+        await asyncio.wait({step, moved}, return_when=asyncio.FIRST_COMPLETED)
+        if step.done():
+            step.result()
     finally:
-        await cancel_all(moved, *tasks)
-        await asyncio.gather(together, return_exceptions=True)
+        await cancel_all(moved, step)
         run.set_activity(None)
 
 

@@ -1,4 +1,4 @@
-"""Removes what the policy doesn't keep, and makes few files of many. `core/retention.py` decides which runs go.
+"""Removes what the policy doesn't keep. `core/retention.py` decides which runs go.
 
 The order makes a crash harmless: first the run leaves the ledger, in one transaction; then go its evidence files, which
 are made from the ledger; then the content that only its trees held. What is left over belongs to no run, and goes the
@@ -26,7 +26,6 @@ from donewhen.ports import RunSummary
 OPEN = ("running", "waiting", "paused", "interrupted")
 LEFT_ALONE = 86_400.0
 """Seconds: an evidence file that an editor may show, and a check without a sign of life, are left alone so long."""
-MANY_PACKS = 32
 EVERY = 3_600.0
 """Seconds between two looks at what is old."""
 _DUE = "collect.due"
@@ -49,8 +48,7 @@ class Collector:
         """Whether a run that has just ended is an occasion. Costs a look into a few folders."""
         if self._setup.retention is None:
             return False
-        trees = self._setup.trees
-        if (trees is not None and trees.packs() >= MANY_PACKS) or (self._folder / _DUE).exists():
+        if (self._folder / _DUE).exists():
             return True
         try:
             since = time.time() - (self._folder / _DONE).stat().st_mtime
@@ -61,8 +59,8 @@ class Collector:
     async def collect(
         self, policy: Retention, pursued: Collection[str], *, thorough: bool = True, dry_run: bool = False
     ) -> Collected:
-        """`pursued` are the runs of this process. `thorough`: packs are folded and the ledger is made smaller, however
-        little that saves."""
+        """`pursued` are the runs of this process. `thorough`: content that nothing needs is looked for and the ledger
+        is made smaller, however little that saves."""
         owner = self._setup.lock.owner()
         busy = next(iter(pursued), None) or (owner.run_id if owner is not None else None)
         if busy is not None and not dry_run:
@@ -96,7 +94,7 @@ class Collector:
             old = time.time() - LEFT_ALONE
             swept = await asyncio.to_thread(_swept, self._folder / EVIDENCE, listed, shown, old)
             told = replace(told, evidence=swept)
-            await self._fold(thorough)
+            await self._prune(thorough)
             if thorough:
                 await self._setup.ledger.compact()
             (self._folder / _DONE).touch()
@@ -152,18 +150,15 @@ class Collector:
             await asyncio.sleep(0)
         return gone
 
-    async def _fold(self, thorough: bool) -> None:
+    async def _prune(self, thorough: bool) -> None:
         trees = self._setup.trees
-        if trees is None:
+        if trees is None or not (thorough or (self._folder / _DUE).exists()):
             return
-        if thorough or (self._folder / _DUE).exists():
-            needed: set[str] = set()
-            for run in await self._setup.ledger.runs():
-                needed |= await self._setup.ledger.trees(run.run_id)
-            await trees.prune(needed)
-            (self._folder / _DUE).unlink(missing_ok=True)
-        if thorough or await asyncio.to_thread(trees.packs) >= MANY_PACKS:
-            await trees.fold(all_of_them=thorough)
+        needed: set[str] = set()
+        for run in await self._setup.ledger.runs():
+            needed |= await self._setup.ledger.trees(run.run_id)
+        await trees.prune(needed)
+        (self._folder / _DUE).unlink(missing_ok=True)
 
 
 def _measured(folder: Path) -> tuple[int, int]:

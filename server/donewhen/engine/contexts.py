@@ -139,6 +139,9 @@ class RevisionView:
         self._revision = revision
         self._changed: Sequence[str] | None = None
         self._diff: str | None = None
+        self._recording = asyncio.Lock()
+        self._recorded: dict[Observation, Evidence] = {}
+        """What several members of a panel are shown is put on record once."""
         self._one_at_a_time = asyncio.Lock()
         """What a check writes must be told from what another one does: nobody looks at the files meanwhile."""
         self.calls = CallAccount(run, "judge")
@@ -200,7 +203,11 @@ class RevisionView:
 
     async def record(self, observation: Observation) -> Evidence:
         # What is shown holds for the revision that it is shown of; if the files moved on since, it is not fresh.
-        return await self._run.record(observation, self._revision, self._revision)
+        async with self._recording:
+            if observation not in self._recorded:
+                revision = self._revision
+                self._recorded[observation] = await self._run.record(observation, revision, revision)
+            return self._recorded[observation]
 
     async def run_check(self, check: Check) -> Evidence:
         async with self._one_at_a_time:

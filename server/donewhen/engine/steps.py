@@ -13,7 +13,6 @@ from typing import Any
 from donewhen.core import events as e
 from donewhen.core.answers import WAITS
 from donewhen.core.calls import CallFinished, CallRetried, CallStarted, MessageKept, ToolCall, ToolFinished, ToolStarted
-from donewhen.core.decoding import json_object
 from donewhen.core.errors import DoneWhenError
 from donewhen.core.evidence import AffectedRun, CheckResult, Trial
 from donewhen.core.feedback import changed_lines, keep_ends
@@ -52,16 +51,25 @@ _KINDS: Mapping[str, StepKind] = {
 }
 
 
+_UNKNOWN = ToolCall("", "", "")
+
+
 @dataclass(frozen=True, slots=True)
 class _Edit:
     """One edit whose diff is to be worked out: by `step`, of `path`, from the tree `base` on. `made` gives the new text
-    from the old one, None if that can't be told; then `tree` says it, which was kept soon after, or the file."""
+    from the old one, None if that can't be told; then `tree` says it, which was kept soon after, or the file. One that
+    no tool was seen to make is no step yet: it came `at` that time, `by` somebody."""
 
     step: str
     path: str
     base: str | None
     made: Callable[[str | None], str | None] | None = None
     tree: str | None = None
+    at: float = 0.0
+    by: str = ""
+
+    def title(self, word: str) -> str:
+        return f"{'you ' if self.by == 'person' else ''}{word} {self.path}"
 
 
 class Steps:
@@ -93,8 +101,6 @@ class Steps:
         self._texts: dict[str, str | None] = {}
         """What files hold as far as it is known; None: there is no such file."""
         self._edits: list[_Edit] = []
-        self._unmade: dict[str, tuple[float, str]] = {}
-        """Changes of files that are no steps yet: when, and by whom."""
         self._by_tool: set[str] = set()
         """The files that tools edited in the current turn."""
         self._judge: str | None = None
@@ -135,8 +141,7 @@ class Steps:
         latest = {edit.path: at for at, edit in enumerate(edits)}
         for at, edit in enumerate(edits):
             if edit.made is None and latest[edit.path] != at:
-                self._unmade.pop(edit.step, None)  # the later one shows both
-                continue
+                continue  # the later one shows both
             try:
                 before = await self._text_in_tree(edit.base, edit.path, files, known=True)
                 after = edit.made(before) if edit.made is not None else None
@@ -151,18 +156,13 @@ class Steps:
             except (DoneWhenError, OSError, ValueError):
                 self._texts.pop(edit.path, None)
                 gone = live and not await asyncio.to_thread(os.path.lexists, self._root / edit.path)
-                self._show_without_diff(edit, "deleted" if gone else "changed")
+                if edit.by and edit.path not in self._by_tool:  # what a tool edited is a step already
+                    title = edit.title("deleted" if gone else "changed")
+                    self._put(edit.step, edit.at, "edits", title, path=edit.path)
                 continue
             self._texts[edit.path] = after
             if before != after:
                 await self._show_diff(edit, before, after)
-            self._unmade.pop(edit.step, None)
-
-    def _show_without_diff(self, edit: _Edit, word: str) -> None:
-        """An edit that can't be shown. What a tool edited is a step already."""
-        at, by = self._unmade.pop(edit.step, (0.0, ""))
-        if by and edit.path not in self._by_tool:
-            self._put(edit.step, at, "edits", f"{'you ' if by == 'person' else ''}{word} {edit.path}", path=edit.path)
 
     async def _text_in_tree(self, tree: str | None, path: str, files: Workspace, *, known: bool = False) -> str | None:
         """What a file holds in a tree, or as it was last `known`. Raises ValueError if that is not text to show."""
@@ -190,10 +190,9 @@ class Steps:
         removed = sum(line.startswith("-") for line in hunks)
         shown = keep_ends(self._mask("\n".join(hunks)), MAX_TEXT)
         # A change that no tool was seen to make is a step only where something is different now.
-        if edit.step in self._unmade:
-            at, by = self._unmade[edit.step]
+        if edit.by:
             word = "created" if before is None else "deleted" if after is None else "edited"
-            self._put(edit.step, at, "edits", f"{'you ' if by == 'person' else ''}{word} {edit.path}")
+            self._put(edit.step, edit.at, "edits", edit.title(word))
         self._change(edit.step, diff=shown, added=added, removed=removed, path=edit.path)
 
     # ------------------------------------------------------------------------------------- the events
@@ -298,8 +297,7 @@ class Steps:
     def tool_started(self, event: ToolStarted, at: float) -> None:
         kind = _KINDS.get(event.tool, "tool")
         step = self._tools[event.call_id] = self._streams[event.call_id] = self._next("x")
-        call = self._wanted.get(event.call_id)
-        arguments = (json_object(call.arguments) if call is not None else None) or {}
+        arguments = self._wanted.get(event.call_id, _UNKNOWN).given
         path = arguments.get("path")
         text = str(arguments.get("text") or "") if event.tool == "report" else ""
         title = "" if text else event.summary
@@ -310,12 +308,11 @@ class Steps:
         self._streams.pop(event.call_id, None)
         if step is None or step not in self._steps:
             return
-        call, kind = self._wanted.pop(event.call_id, None), self._steps[step].kind
+        arguments, kind = self._wanted.pop(event.call_id, _UNKNOWN).given, self._steps[step].kind
         shown, ok = event.step, event.step.ok
         title = {} if kind in ("reads", "reports") and ok else {"title": shown.summary}
         text = {} if kind == "reports" or (kind == "edits" and ok) else {"text": event.message.text}
         self._change(step, state="done" if ok else "failed", **title, **text)
-        arguments = (json_object(call.arguments) if call is not None else None) or {}
         path = arguments.get("path", arguments.get("file_path"))
         if kind == "edits" and ok and isinstance(path, str):
             edited = _entry_path(path, self._root)
@@ -329,9 +326,7 @@ class Steps:
         if self._iteration == 0:
             return
         for number, path in enumerate(event.paths):
-            step = f"{self._next('f')}.{number}"
-            self._unmade[step] = (at, event.by)
-            self._edits.append(_Edit(step, path, self._base))
+            self._edits.append(_Edit(f"{self._next('f')}.{number}", path, self._base, at=at, by=event.by))
 
     def check_started(self, event: e.CheckStarted, at: float) -> None:
         step = self._checks[event.check_id] = self._next("k")
@@ -416,24 +411,22 @@ class Steps:
             self._put(self._next("p"), at, "act", event.message, "failed")
 
     def stopped(self, event: e.RunPaused | e.RunInterrupted | RunHalted | e.RunEnded, at: float) -> None:
-        if isinstance(event, e.RunInterrupted):
-            self._over("failed")
-        reason = event.halt.reason if isinstance(event, RunHalted) else event.reason
+        good = isinstance(event, e.RunPaused)
         match event:
             case e.RunEnded(status):
-                word = (status or "checked").replace("_", " ").capitalize()
+                word, good = (status or "checked").replace("_", " ").capitalize(), status in ("complete", None)
+                for step, _ in self._hints:
+                    self._change(step, state="failed")
             case e.RunPaused():
                 word = "Paused"
             case e.RunInterrupted():
                 word = "Interrupted"
+                self._over("failed")
             case RunHalted():
                 word = "Halted"
-        if isinstance(event, e.RunEnded):
-            for step, _ in self._hints:
-                self._change(step, state="failed")
+        reason = event.halt.reason if isinstance(event, RunHalted) else event.reason
         title = f"{word}: {reason}" if reason else word
-        good = isinstance(event, e.RunEnded) and event.status in ("complete", None)
-        self._put(self._next("z"), at, "end", title, "done" if good or isinstance(event, e.RunPaused) else "failed")
+        self._put(self._next("z"), at, "end", title, "done" if good else "failed")
 
     def resumed(self, event: e.RunResumed, at: float) -> None:
         self._put(self._next("z"), at, "end", "Resumed")

@@ -8,7 +8,9 @@ Invariant: extras import the rest of the house, and never each other.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 
@@ -16,8 +18,8 @@ class Extra(NamedTuple):
     """A folder. One with a `command` has its arguments in `arguments.py` and performs it in `command.py`; `group`,
     `about` and `after` say where it stands in the help: after that command, else last. One that `extends` another
     command has options of that in `arguments.py` too, and performs it in `command.py` where they are `asked`. `editor`
-    names its commands in an editor, which are in `editor.py`. `provides` names what the folder's front page has for a
-    place in the loop that asks for it, `public` what it has for `donewhen` to export."""
+    names its commands in an editor, each with its function in `editor.py`. `provides` names what the folder's front
+    page has for a place in the loop that asks for it, `public` what it has for `donewhen` to export."""
 
     folder: str
     command: str = ""
@@ -25,16 +27,22 @@ class Extra(NamedTuple):
     about: str = ""
     after: str = ""
     extends: str = ""
-    editor: tuple[str, ...] = ()
+    editor: Mapping[str, str] = MappingProxyType({})
     provides: str = ""
     public: tuple[str, ...] = ()
+
+    @property
+    def editor_module(self) -> str:
+        """Where the functions of `editor` are."""
+        return f"{__name__}.{self.folder}.editor"
 
 
 PROGRAMS, MANY = "For programs", "Many at once"
 EXTRAS: tuple[Extra, ...] = (
     Extra(
         "attempts", "attempts", MANY, "compare attempts that ran side by side, and apply, resume or drop them",
-        after="gc", extends="run", editor=("list", "changes", "apply", "drop"), provides="resumed_by",
+        after="gc", extends="run", provides="resumed_by",
+        editor={"list": "compare", "changes": "changes", "apply": "apply", "drop": "drop"},
     ),
     Extra("mcp", "mcp", PROGRAMS, "serve the goal and its evidence as MCP tools", after="gate"),
     Extra("goalbench", "bench", PROGRAMS, "measure judges: how often they accept what isn't done and reject what is"),

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from textwrap import TextWrapper
+from typing import Literal, get_args
 
 from donewhen.core.evidence import (
     CheckResult,
     EditorReport,
     Evidence,
+    Observation,
     ObservedCommand,
     ObservedDiff,
     ObservedFile,
@@ -19,20 +23,7 @@ from donewhen.core.evidence import (
 )
 from donewhen.core.globs import any_matches
 from donewhen.core.goal import Requirement
-from donewhen.judges.excerpts import (
-    LONGEST_LINE,
-    Block,
-    Lines,
-    Normaliser,
-    Rankings,
-    diff_lines,
-    mentioned,
-    mentions,
-    path_score,
-    ranked,
-    requirement_words,
-    words,
-)
+from donewhen.judges.excerpts import LONGEST_LINE, Lines, Normaliser, byte_length
 from donewhen.judges.fencing import label
 
 _FILE = re.compile(r"^(?=diff --git )", re.MULTILINE)
@@ -40,14 +31,74 @@ _NEW = re.compile(r"(diff --git [^\n]*\n)new file mode [^\n]*\n(?:[^@\n][^\n]*\n
 _FAILURE = re.compile(r"error|fail|assert|traceback|warning", re.IGNORECASE)
 MAX_OTHERS = 6
 MAX_COMMANDS = 8
-"""How many commands are shown in full if the judge can't ask for more; else FEW_COMMANDS that are related to the
-question. Every other command gets one line."""
+"""How many commands are shown in full if the judge can't ask for more; else at most FEW_COMMANDS that
+earlier verdicts cited. Every other command gets one line."""
 FEW_COMMANDS = 2
 MAX_COMMAND_LINES, FEW_COMMAND_LINES = 24, 8
-MAX_FAILED = 20
-MAX_TESTS = 3_000
+MAX_TESTS = 20
 MAX_PROBLEMS = 40
 LARGEST_FILE = 400_000
+
+
+Kind = Literal["response", "check", "editor", "diff", "named", "changed", "command", "other"]
+"""The most telling first: what there is no room for is left out from the last."""
+_ORDER: tuple[Kind, ...] = get_args(Kind)
+SMALLEST_BODY = 200
+FRAME = 150
+_SLACK = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One piece of evidence for a prompt: `head` is shown whole, `lines` as far as the block's share allows, with
+    `highlights` among them.
+
+    `owners` are the indexes of the requirements that it is for; `rank` is 0 for the most telling of its kind. `source`
+    is recorded evidence, or an observation that is yet to be recorded. `paths` are the files that it shows.
+    """
+
+    kind: Kind
+    title: str
+    name: str
+    owners: frozenset[int]
+    head: tuple[str, ...]
+    lines: Lines
+    source: Evidence | Observation
+    rank: int = 0
+    citable: bool = True
+    highlights: tuple[int, ...] = ()
+    paths: tuple[str, ...] = ()
+
+    @property
+    def fixed(self) -> int:
+        return FRAME + sum(byte_length(line) + 1 for line in self.head) + 6 * len(self.owners)
+
+    @property
+    def least(self) -> int:
+        return min(self.lines.need, SMALLEST_BODY)
+
+
+def allocate(blocks: Sequence[Block], room: int) -> tuple[list[tuple[Block, int]], list[Block]]:
+    """The blocks that fit, each with the room for its body, and those that don't. Each requirement has the same share,
+    divided evenly among its blocks; what one doesn't need is the others'."""
+    telling = sorted(
+        range(len(blocks)), key=lambda at: (_ORDER.index(blocks[at].kind), blocks[at].rank, blocks[at].name)
+    )
+    left = room - sum(one.fixed + one.least for one in blocks)
+    dropped: list[Block] = []
+    while left < 0 and telling:
+        dropped.append(blocks[telling.pop()])
+        left += dropped[-1].fixed + dropped[-1].least
+    counts = Counter(owner for at in telling for owner in blocks[at].owners)
+    weights = {at: sum(1 / counts[owner] for owner in sorted(blocks[at].owners)) for at in telling}
+    wanted = {at: max(blocks[at].lines.need + _SLACK - blocks[at].least, 0) for at in telling}
+    rooms: dict[int, int] = {}
+    whole = sum(weights.values())
+    for at in sorted(telling, key=lambda at: wanted[at] / weights[at]):  # who needs least first
+        more = min(wanted[at], int(left * weights[at] / whole))
+        left, whole = left - more, max(whole - weights[at], 1e-9)
+        rooms[at] = blocks[at].least + more
+    return [(blocks[at], rooms[at]) for at in sorted(rooms)], dropped
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +126,9 @@ class Material:
 
 def blocks_of(material: Material) -> list[Block]:
     """Every block, in an order that doesn't depend on evidence ids: by requirement, kind, command or path."""
-    wanted = [requirement_words(requirement) for requirement in material.requirements]
-    found = [*_result_blocks(material, wanted), *_commands(material, wanted), *_diff(material, wanted)]
-    found += _file_blocks(material, wanted)
-    return sorted(found, key=lambda block: (min(block.owners), _ORDER.index(block.kind), block.name))
-
-
-_ORDER = ("check", "editor", "diff", "named", "changed", "command", "other")
+    found = [*_result_blocks(material), *_commands(material), *_diff(material), *_file_blocks(material)]
+    found.sort(key=lambda block: (min(block.owners), _ORDER.index(block.kind), block.name))
+    return [*_responses(material), *found]
 
 
 def everyone(material: Material) -> frozenset[int]:
@@ -89,8 +136,8 @@ def everyone(material: Material) -> frozenset[int]:
     return frozenset(range(len(material.requirements)))
 
 
-def _result_blocks(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[Block]:
-    """Each requirement's own results, and a few results of other checks that are related to these requirements."""
+def _result_blocks(material: Material) -> Iterator[Block]:
+    """Each requirement's own results, and a few results of other checks."""
     others: list[tuple[Evidence, CheckResult]] = []
     for evidence in material.fresh:
         observation = evidence.observation
@@ -101,7 +148,7 @@ def _result_blocks(material: Material, wanted: Sequence[frozenset[str]]) -> Iter
                 if any(check.id == observation.check_id for check in requirement.checks)
             )
             if owners:
-                yield _check_block(material, evidence, observation, owners, wanted)
+                yield _check_block(material, evidence, observation, owners)
             else:
                 others.append((evidence, observation))
         elif isinstance(observation, EditorReport):
@@ -109,38 +156,29 @@ def _result_blocks(material: Material, wanted: Sequence[frozenset[str]]) -> Iter
             owners = frozenset(at for at, one in enumerate(material.requirements) if one.id == wanting)
             if owners:
                 yield _editor(material, evidence, observation, owners)
-    every = frozenset[str]().union(*wanted)
-    others.sort(key=lambda one: (-len(words(one[1].command) & every), one[1].command, one[1].check_id))
+    others.sort(key=lambda one: (one[1].command, one[1].check_id))
     for rank, (evidence, result) in enumerate(others[:MAX_OTHERS]):
-        yield replace(_check_block(material, evidence, result, everyone(material), wanted), kind="other", rank=rank)
+        yield replace(_check_block(material, evidence, result, everyone(material)), kind="other", rank=rank)
 
 
-def _check_block(
-    material: Material,
-    evidence: Evidence,
-    result: CheckResult,
-    owners: frozenset[int],
-    wanted: Sequence[frozenset[str]],
-) -> Block:
+def _check_block(material: Material, evidence: Evidence, result: CheckResult, owners: frozenset[int]) -> Block:
     clean = material.normaliser
-    head = [f"command: {label(clean.clean_text(result.command), 600)}", f"result: {outcome_text(result)}"]
+    head = [*command_head(result.command, f"result: {outcome_text(result)}", clean)]
     if result.totals is not None:
         totals = result.totals
         head.append(f"tests: {totals.passed} passed, {totals.failed} failed, {totals.skipped} skipped")
     if not result.passed and result.reason:
         head.append(f"reason: {label(clean.printed(result.reason))}")
-    tests = _test_lines(result, frozenset[str]().union(*(wanted[at] for at in sorted(owners))), clean)
+    tests = _test_lines(result, clean)
     output = Lines.of(bounded_output(clean.check_output(result))).raw
     body = [*tests, *([f"output, {len(output)} lines:"] if tests and output else []), *output]
-    lines = Lines(body)
+    failures = tuple(at for at, line in enumerate(body) if _FAILURE.search(line[:300]))
+    name = f"{result.command}\0{result.check_id}"
+    return Block("check", "check result", name, owners, tuple(head), Lines(body), evidence, highlights=failures)
 
-    def failures() -> list[int]:
-        return [at for at, line in enumerate(body) if _FAILURE.search(line[:300])]
 
-    return Block(
-        "check", "check result", f"{result.command}\0{result.check_id}", owners, tuple(head), lines, evidence,
-        rankings=rankings_of(lines, owners, wanted, failures), head_share=0.2, tail_share=0.4,
-    )  # fmt: skip
+def command_head(command: str, how: str, clean: Normaliser) -> tuple[str, ...]:
+    return f"command: {label(clean.clean_text(command), 600)}", how
 
 
 def outcome_text(result: CheckResult) -> str:
@@ -148,15 +186,14 @@ def outcome_text(result: CheckResult) -> str:
     return f"{said}, exit code {'none' if result.exit_code is None else result.exit_code}"
 
 
-def _test_lines(result: CheckResult, wanted: frozenset[str], clean: Normaliser) -> list[str]:
-    """The tests that failed, and of the others those whose names are related to the requirements."""
+def _test_lines(result: CheckResult, clean: Normaliser) -> list[str]:
+    """The first tests that failed, and the first of the others."""
     bad = [test for test in result.tests if test.failed]
-    good = [test for test in result.tests[:MAX_TESTS] if not test.failed and words(test.name) & wanted]
-    good.sort(key=lambda test: (-len(words(test.name) & wanted), test.path or "", test.name))
-    lines = [_test(test, clean) for test in bad[:MAX_FAILED]]
-    if len(bad) > MAX_FAILED:
-        lines.append(f"and {len(bad) - MAX_FAILED} more failed tests")
-    return lines + [_test(test, clean) for test in good[:MAX_FAILED]]
+    good = [test for test in result.tests if not test.failed]
+    lines = [_test(test, clean) for test in bad[:MAX_TESTS]]
+    if len(bad) > MAX_TESTS:
+        lines.append(f"and {len(bad) - MAX_TESTS} more failed tests")
+    return lines + [_test(test, clean) for test in good[:MAX_TESTS]]
 
 
 def _test(test: TestCase, clean: Normaliser) -> str:
@@ -180,32 +217,26 @@ def _editor(material: Material, evidence: Evidence, report: EditorReport, owners
     return Block("editor", "editor diagnostics", "", owners, head, Lines(lines), evidence, citable=citable)
 
 
-def _commands(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[Block]:
-    """The commands worth showing in full: those cited before, then the most relevant ones, then the latest."""
-    every = frozenset[str]().union(*wanted)
+def _commands(material: Material) -> Iterator[Block]:
+    """The commands worth showing in full: those cited before; if the judge can't ask for others, also the latest."""
+    clean = material.normaliser
     known = [(one, evidence) for one, evidence in commands_of(material) if evidence.citable(material.revision)]
-    scores = {
-        evidence.id: (evidence.id not in material.cited, -len(words(one.command) & every)) for one, evidence in known
-    }
-    ordered = sorted(known, key=lambda one: scores[one[1].id])
     if material.looks:
-        ordered = [one for one in ordered if scores[one[1].id] < (True, 0)][:FEW_COMMANDS]
-    for rank, (command, evidence) in enumerate(ordered[:MAX_COMMANDS]):
-        clean = material.normaliser
-        head = [
-            f"command: {label(clean.clean_text(command.command), 300)}",
-            f"exit code: {'none' if command.exit_code is None else command.exit_code}",
-        ]
+        known = [one for one in known if one[1].id in material.cited]
+    known.sort(key=lambda one: one[1].id not in material.cited)
+    most, most_lines = (FEW_COMMANDS, FEW_COMMAND_LINES) if material.looks else (MAX_COMMANDS, MAX_COMMAND_LINES)
+    for rank, (command, evidence) in enumerate(known[:most]):
+        code = "none" if command.exit_code is None else command.exit_code
+        head = command_head(command.command, f"exit code: {code}", clean)
         output = Lines.of(clean.command_output(command)).raw
-        most = FEW_COMMAND_LINES if material.looks else MAX_COMMAND_LINES
-        if len(output) > most:
-            first = most // 4 if material.looks else most // 2
-            last = most - first
-            output = [*output[:first], f"[... {len(output) - most} lines cut ...]", *output[-last:]]
+        if len(output) > most_lines:
+            first = most_lines // 4
+            cut = f"[... {len(output) - most_lines} lines cut ...]"
+            output = [*output[:first], cut, *output[first - most_lines :]]
         name = f"{command.command}\0{command.exit_code}"
         yield Block(
-            "command", "command of the worker, as the server saw it", name, everyone(material),
-            tuple(head), Lines(output), evidence, rank=rank, head_share=0.3, tail_share=0.6,
+            "command", "command of the worker, as the server saw it", name, everyone(material), head, Lines(output),
+            evidence, rank=rank,
         )  # fmt: skip
 
 
@@ -219,7 +250,7 @@ def commands_of(material: Material) -> list[tuple[ObservedCommand, Evidence]]:
     return list(latest.values())
 
 
-def _diff(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[Block]:
+def _diff(material: Material) -> Iterator[Block]:
     if not material.diff.strip():
         return
     kept: list[str] = []
@@ -229,58 +260,66 @@ def _diff(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[Bloc
         kept.append(f"{new[1]}[a new file: its block shows it]\n" if new and new[2] in material.contents else part)
     text = bounded_output(material.normaliser.clean_text("".join(kept)))
     lines = Lines.of(text)
-    owners = everyone(material)
-
-    def starts() -> list[int]:
-        return [at for at, line in enumerate(lines.raw) if line.startswith(("diff --git", "@@ "))]
-
+    starts = tuple(at for at, line in enumerate(lines.raw) if line.startswith(("diff --git", "@@ ")))
     yield Block(
-        "diff", "changes since the run began", "", owners, (f"changed files: {len(material.changed)}",), lines,
-        ObservedDiff("baseline", material.changed, text),
-        rankings=rankings_of(lines, owners, wanted, starts), paths=material.changed,
+        "diff", "changes since the run began", "", everyone(material), (f"changed files: {len(material.changed)}",),
+        lines, ObservedDiff("baseline", material.changed, text), highlights=starts, paths=material.changed,
     )  # fmt: skip
 
 
-def _file_blocks(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[Block]:
-    changed_lines = diff_lines(material.diff)
-    failing = _failing_lines(material)
-    places = [_files_of_requirement(material, at, words_of) for at, words_of in enumerate(wanted)]
-    for path in sorted(material.contents):
+def _file_blocks(material: Material) -> Iterator[Block]:
+    changed_lines, failing = diff_lines(material.diff), _failing_lines(material)
+    places = [files_named_by(requirement, material.contents) for requirement in material.requirements]
+    for path, content in material.contents.items():
         named = frozenset(at for at, order in enumerate(places) if path in order)
-        hot = changed_lines.get(path, frozenset[int]()) | failing.get(path, frozenset[int]())
-        if named:
-            rank = min(places[at].index(path) for at in named)
-        else:
-            rank = -max((path_score(path, words_of) for words_of in wanted), default=0) - (2 if hot else 0)
-        yield _file(material, path, named, hot, rank, wanted)
+        highlights = sorted(changed_lines.get(path, set[int]()) | failing.get(path, set[int]()))
+        rank = min((places[at].index(path) for at in named), default=0 if highlights else 1)
+        lines, said = file_lines(content, material.normaliser)
+        head = (f"path: {label(material.normaliser.clean_text(path))}", f"content: {said}")
+        yield Block(
+            "named" if named else "changed", "file", path, named or everyone(material), head, lines,
+            ObservedFile(path, hashlib.sha256(content).hexdigest(), len(content)), rank=rank,
+            highlights=tuple(highlights), paths=(path,),
+        )  # fmt: skip
 
 
-def _files_of_requirement(material: Material, at: int, wanted: frozenset[str]) -> list[str]:
-    """The files that one requirement names, the most relevant first."""
-    requirement = material.requirements[at]
-    said = mentioned(requirement)
-    found = [path for path in material.contents if any_matches(requirement.files, path) or mentions(said, path)]
-    return sorted(found, key=lambda path: (not mentions(said, path), -path_score(path, wanted), path))
+_PATH = re.compile(r"[\w./+-]+")
 
 
-def _file(
-    material: Material,
-    path: str,
-    named: frozenset[int],
-    hot: frozenset[int],
-    rank: int,
-    wanted: Sequence[frozenset[str]],
-) -> Block:
-    content = material.contents[path]
-    owners = named or everyone(material)
-    digest = hashlib.sha256(content).hexdigest()
-    lines, said = file_lines(content, material.normaliser)
-    return Block(
-        "named" if named else "changed", "file", path, owners,
-        (f"path: {label(material.normaliser.clean_text(path))}", f"content: {said}"),
-        lines, ObservedFile(path, digest, len(content)), rank=rank,
-        rankings=rankings_of(lines, owners, wanted, lambda: sorted(hot)), paths=(path,),
-    )  # fmt: skip
+def files_named_by(requirement: Requirement, paths: Iterable[str], changed: Collection[str] = ()) -> list[str]:
+    """The files that a requirement names: those that its text mentions before those of its globs, and of each those
+    that changed first."""
+    said = _PATH.findall("\n".join((requirement.text, *requirement.details)))
+    names = frozenset(one for word in said if set("./") & set(one := word.strip(".,:;!?").removeprefix("./")))
+    if not names and not requirement.files:
+        return []
+
+    def mentioned(path: str) -> bool:
+        return path in names or path.rpartition("/")[2] in names
+
+    found = [path for path in paths if mentioned(path) or any_matches(requirement.files, path)]
+    return sorted(found, key=lambda path: (not mentioned(path), path not in changed, path))
+
+
+_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+
+
+def diff_lines(diff: str) -> Mapping[str, set[int]]:
+    """By path, the 0-based lines of the new files that a unified diff adds, or that are next to removed lines."""
+    found: dict[str, set[int]] = {}
+    path, at, old, new = "", 0, 0, 0
+    for line in diff.split("\n"):
+        if old > 0 or new > 0:
+            if line[:1] in ("+", "-"):
+                found.setdefault(path, set()).add(at)
+            old -= line[:1] not in ("+", "\\")
+            new -= line[:1] not in ("-", "\\")
+            at += line[:1] not in ("-", "\\")
+        elif line.startswith("+++ "):
+            path = line[4:].removeprefix("b/")
+        elif match := _HUNK.match(line):
+            at, old, new = max(int(match[2]) - 1, 0), int(match[1] or 1), int(match[3] or 1)
+    return found
 
 
 def bounded_output(text: str) -> str:
@@ -307,21 +346,14 @@ def file_lines(content: bytes, clean: Normaliser, largest: int = LARGEST_FILE) -
     return lines, f"{len(lines)} lines{ends}"
 
 
-def _failing_lines(material: Material) -> dict[str, frozenset[int]]:
+def _failing_lines(material: Material) -> Mapping[str, set[int]]:
     found: dict[str, set[int]] = {}
     for evidence in material.evidence:
         observation = evidence.observation
         if isinstance(observation, CheckResult | EditorReport):
             for problem in observation.problems:
                 found.setdefault(problem.path, set()).add(problem.line)
-    return {path: frozenset(lines) for path, lines in found.items()}
-
-
-def rankings_of(
-    lines: Lines, owners: frozenset[int], wanted: Sequence[frozenset[str]], hot: Callable[[], Iterable[int]] = tuple
-) -> Callable[[], Rankings]:
-    """One ranking for each requirement that the text is for, so that each gets its own windows; made when needed."""
-    return lambda: ranked(lines.raw, [wanted[at] for at in sorted(owners)], hot())
+    return found
 
 
 # The response itself, if the goal is about it (glossary.md, "Response"): shown as data, head and tail, citable.
@@ -331,41 +363,26 @@ CONTINUED = "[continued] "
 _WIDTH = LONGEST_LINE - len(CONTINUED) - 8
 
 
-def response_blocks(material: Material) -> Iterator[Block]:
+def _responses(material: Material) -> Iterator[Block]:
     """The latest response, as one block; if it is not fresh, it doesn't belong to this turn and is not shown."""
-    found = [
-        (evidence, evidence.observation)
-        for evidence in material.evidence
-        if isinstance(evidence.observation, ObservedResponse) and evidence.fresh(material.revision)
-    ]
-    wanted = [requirement_words(requirement) for requirement in material.requirements]
-    for evidence, response in found[-1:]:
+    found = [one for one in material.fresh if isinstance(one.observation, ObservedResponse)]
+    for evidence in found[-1:]:
+        response = evidence.observation
+        assert isinstance(response, ObservedResponse)
         text = bounded_output(material.normaliser.clean_text(response.text))
         whole = Lines.of(text)
         lines = Lines([piece for line in whole.raw for piece in wrapped(line)])
-        owners = everyone(material)
         # Responses that differ only in the cut part are different questions: the digest separates their verdicts in a
         # cache.
         said = f"{response.size:,} characters, {len(whole):,} lines" if text.strip() else "empty"
-        yield Block(
-            "response", "the response itself", "", owners, (f"content: {said}, sha256 {response.digest[:16]}",), lines,
-            evidence, rankings=rankings_of(lines, owners, wanted), head_share=0.35, tail_share=0.5,
-        )  # fmt: skip
+        head = (f"content: {said}, sha256 {response.digest[:16]}",)
+        yield Block("response", "the response itself", "", everyone(material), head, lines, evidence)
 
 
-def wrapped(line: str) -> Iterator[str]:
+def wrapped(line: str) -> list[str]:
     """Splits a line of prose into pieces that are shown whole; all but the first are marked as a continuation."""
-    width = _WIDTH if line.isascii() else _WIDTH // 3
-    piece, line = _piece(line, width)
-    yield piece
-    while line:
-        piece, line = _piece(line, width)
-        yield f"{CONTINUED}{piece}"
-
-
-def _piece(line: str, width: int) -> tuple[str, str]:
-    """The piece that fits, cut at a space if there is one, and the rest."""
-    if len(line) <= width:
-        return line, ""
-    at = line.rfind(" ", width // 2, width)
-    return (line[:at], line[at + 1 :]) if at > 0 else (line[:width], line[width:])
+    width = _WIDTH + len(CONTINUED) if line.isascii() else (_WIDTH + len(CONTINUED)) // 3
+    wrapper = TextWrapper(
+        width, subsequent_indent=CONTINUED, expand_tabs=False, replace_whitespace=False, break_on_hyphens=False
+    )
+    return wrapper.wrap(line) or [""]

@@ -9,25 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from heapq import nsmallest
 
 from donewhen.core.calls import Message
 from donewhen.core.evidence import CheckResult, Evidence, Observation, ObservedDiff, ObservedFile
 from donewhen.core.globs import any_matches
 from donewhen.core.goal import Requirement
 from donewhen.core.words import counted, listed
-from donewhen.judges.blocks import Material, blocks_of, commands_of, outcome_text, response_blocks
-from donewhen.judges.excerpts import (
-    Block,
-    Lines,
-    allocate,
-    byte_length,
-    excerpt,
-    fitted,
-    path_score,
-    requirement_words,
-    words,
-)
+from donewhen.judges.blocks import Block, Material, allocate, blocks_of, commands_of, outcome_text
+from donewhen.judges.excerpts import Lines, byte_length, excerpt, fitted
 from donewhen.judges.fencing import boundary, label, neutralised
 from donewhen.judges.prompts import CLAIM_QUESTIONS, RESPONSE
 from donewhen.ports import JudgeTask
@@ -79,20 +68,20 @@ def question(task: JudgeTask, material: Material, room: int) -> Question:
     listing = _listing(material, int(room * _LIST))
     about = RESPONSE if task.goal.about == "response" else ""
     rest = room - byte_length(intro) - byte_length(ending) - byte_length(listing) - byte_length(about) - 400
-    blocks = [*response_blocks(material), *blocks_of(material)]
-    rows, most = _rows(material), int(room * _RECORD)
-    kept, dropped = allocate(blocks, rest - _need(rows, blocks, most))
-    if dropped:  # a block without enough room becomes a line
-        kept, dropped = allocate(blocks, rest - _need(rows, [block for block, _ in kept], most))
+    rows = _rows(material)
+    most = min(int(room * _RECORD), sum(byte_length(line) + 9 for _, line in rows) + _FRAME_OF_RECORD)
+    kept, dropped = allocate(blocks_of(material), rest - most)
     pieces = [intro, f"\n# Evidence\nThe boundary is {_TOKEN}:" + (f"\n\n{about}" if about else "")]
     sources: dict[str, Evidence | Observation] = {}
     for block, given in kept:
-        body = excerpt(block.lines, given, block.rankings, block.head_share, block.tail_share)
+        body = excerpt(block.lines, given, block.highlights)
         key = f"E{len(sources) + 1}" if block.citable else ""
         if key:
             sources[key] = _as_shown(block, body)
         pieces.append(_block(key, block, body, material))
-    record, recorded = _record_block(_others(rows, [block for block, _ in kept]), len(sources), most, material)
+    shown = {block.source.id for block, _ in kept if isinstance(block.source, Evidence)}
+    others = [row for row in rows if row[0].id not in shown]
+    record, recorded = _record_block(others, len(sources), most, material)
     pieces += [*record, *([listing] if listing else [])]
     if dropped:
         names = [label(block.name.partition("\0")[0] or block.title, 60) for block in dropped]
@@ -138,32 +127,17 @@ def _last(output: str) -> str:
     return "\n".join(lines if sum(map(len, lines)) <= _SHORT else lines[-1:])
 
 
-def _others(rows: Sequence[tuple[Evidence, str]], blocks: Sequence[Block]) -> list[tuple[Evidence, str]]:
-    """The rows that no block shows."""
-    shown = {block.source.id for block in blocks if isinstance(block.source, Evidence)}
-    return [row for row in rows if row[0].id not in shown]
-
-
-def _need(rows: Sequence[tuple[Evidence, str]], blocks: Sequence[Block], most: int) -> int:
-    others = _others(rows, blocks)
-    return min(sum(byte_length(line) + 9 for _, line in others) + _FRAME_OF_RECORD, most) if others else 120
-
-
 def _record_block(
     rows: Sequence[tuple[Evidence, str]], before: int, room: int, material: Material
 ) -> tuple[list[str], dict[str, Evidence | Observation]]:
     """The block of these rows, in at most `room` bytes, and what its ids stand for. If not all fit, it keeps the rows
-    cited before, those related to the requirements, and the latest; a judge that can look can read the others."""
+    cited before, and the latest; a judge that can look can read the others."""
     old = sum(not one.fresh(material.revision) for one in material.evidence)
     after = [f"Not shown: {counted(old, 'result')} older than the last edit, which can't be cited."]
     after = after if old else []
     if not rows:
         return after, {}
-    wanted = frozenset[str]().union(*(requirement_words(requirement) for requirement in material.requirements))
-    order = sorted(
-        range(len(rows)),
-        key=lambda at: (rows[at][0].id not in material.cited, -min(len(words(rows[at][1]) & wanted), 1), at),
-    )
+    order = sorted(range(len(rows)), key=lambda at: (rows[at][0].id not in material.cited, at))
     left, chosen = room - _FRAME_OF_RECORD, set[int]()
     for at in order:
         left -= byte_length(rows[at][1]) + 9
@@ -236,14 +210,12 @@ def _ending(task: JudgeTask, material: Material, room: int) -> str:
 
 
 def _listing(material: Material, room: int) -> str:
-    """The names of files, for requirements that name none; the most relevant names first if not all fit."""
+    """The names of files, for requirements that name none; those of the upper folders if not all fit."""
     if all(requirement.files for requirement in material.requirements) or not material.files:
         return ""
-    wanted = frozenset[str]().union(*(requirement_words(requirement) for requirement in material.requirements))
-    ordered = nsmallest(MAX_LISTED, material.files, key=lambda path: (-path_score(path, wanted), path))
     kept: list[str] = []
     left = room - 160
-    for path in ordered:
+    for path in sorted(material.files, key=lambda path: (path.count("/"), path))[:MAX_LISTED]:
         left -= byte_length(shown := label(material.normaliser.clean_text(path))) + 3
         if left < 0:
             break

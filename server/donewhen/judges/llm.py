@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import heapq
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -14,12 +13,11 @@ from donewhen.core.calls import Message
 from donewhen.core.errors import InvalidGoal, JudgeOutage, ModelFailed, WorkspaceError
 from donewhen.core.events import JudgeOptions
 from donewhen.core.evidence import Evidence, ObservedResponse
-from donewhen.core.globs import any_matches
 from donewhen.core.goal import Requirement
 from donewhen.core.verdict import RequirementVerdict, Verdict
 from donewhen.core.work import Usage
 from donewhen.judges import prompts
-from donewhen.judges.blocks import Material
+from donewhen.judges.blocks import Material, files_named_by
 from donewhen.judges.conversation import Conversation, ConversationResult, Form
 from donewhen.judges.evidence_prompt import (
     BYTES_PER_TOKEN,
@@ -29,7 +27,7 @@ from donewhen.judges.evidence_prompt import (
     batches,
     question,
 )
-from donewhen.judges.excerpts import Normaliser, byte_length, mentioned, mentions, path_score, requirement_words
+from donewhen.judges.excerpts import Normaliser, byte_length
 from donewhen.judges.reply import (
     CLAIM_MARKS,
     VERDICT_MARKS,
@@ -123,7 +121,6 @@ def _outage(model: str, failure: ModelFailed) -> JudgeOutage:
 
 MAX_NAMED = 8
 MAX_CHANGED = 16
-MAX_GUESSED = 3
 MAX_FILES = 60
 
 
@@ -165,35 +162,13 @@ async def gather(
 def chosen_files(
     requirements: Sequence[Requirement], files: Sequence[str], changed: Sequence[str], most: int = MAX_NAMED
 ) -> tuple[str, ...]:
-    """For each requirement the files that it names; the changed files; if both give none, the files whose paths share
-    words with a requirement. The number is limited; each requirement's first choice precedes any second choice."""
-    wanted = [requirement_words(requirement) for requirement in requirements]
-    every = frozenset[str]().union(*wanted)
-    covered = set(files)
-    moved = _best([path for path in changed if path in covered], every, MAX_CHANGED)
-    choices: list[list[str]] = []
-    for one, own in zip(requirements, wanted, strict=True):
-        choice = _files_to_show(one, files, own, set(changed), most)
-        if not choice and not moved:
-            choice = _best([path for path in files if path_score(path, own)], own, MAX_GUESSED)
-        choices.append(choice)
+    """For each requirement the files that it names, and the changed files. The number is limited; each requirement's
+    first choice precedes any second choice."""
+    new = frozenset(changed)
+    moved = sorted(new.intersection(files))[:MAX_CHANGED]
+    choices = [files_named_by(one, files, new)[:most] for one in requirements]
     in_turn = [choice[place] for place in range(most) for choice in choices if place < len(choice)]
     return tuple(dict.fromkeys((*in_turn[: MAX_FILES - len(moved)], *moved)))
-
-
-def _files_to_show(
-    requirement: Requirement, files: Sequence[str], wanted: frozenset[str], changed: set[str], most: int
-) -> list[str]:
-    said = mentioned(requirement)
-    if not said and not requirement.files:
-        return []
-    found = [path for path in files if mentions(said, path) or any_matches(requirement.files, path)]
-    found.sort(key=lambda path: (not mentions(said, path), path not in changed, -path_score(path, wanted), path))
-    return found[:most]
-
-
-def _best(paths: Sequence[str], wanted: frozenset[str], most: int) -> list[str]:
-    return heapq.nsmallest(most, paths, key=lambda path: (-path_score(path, wanted), path))
 
 
 # One audit by a model: its questions, the record of what they show, the replies, and the cached verdicts.
@@ -293,14 +268,7 @@ class Audit:
             reason = f"the judge's reply could not be used: {result.problem}"
             unusable = tuple(RequirementVerdict(r.id, "unverified", reason) for r in batch)
             return _Part(unusable, reason)
-        if (
-            cache is not None
-            and not result.problem
-            and not tools.paths
-            and not tools.roamed
-            and not tools.read
-            and len(citable.evidence) == len(asked.sources)
-        ):
+        if cache is not None and not result.problem and not tools.used:
             await asyncio.to_thread(cache.put, key, result.raw)
         # The files that the model saw; None if it also saw which files exist.
         shown = None if asked.paths is None or tools.roamed else tuple(dict.fromkeys((*asked.paths, *tools.paths)))

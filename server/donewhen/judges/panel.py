@@ -5,18 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from typing import TypeVar
 
 from donewhen.core.errors import JudgeOutage
 from donewhen.core.events import PanelRule
-from donewhen.core.evidence import Evidence, Observation
-from donewhen.core.goal import Check
-from donewhen.core.verdict import Finding, RequirementVerdict, Verdict
+from donewhen.core.verdict import RequirementVerdict, Verdict
 from donewhen.core.work import Usage
-from donewhen.ports import AuditContext, Calls, Judge, Judgement, JudgeTask
-
-V = TypeVar("V")
-_UNDECIDED: Finding = "unverified"
+from donewhen.ports import AuditContext, Judge, Judgement, JudgeTask
 
 
 class PanelJudge:
@@ -37,8 +31,7 @@ class PanelJudge:
 
     async def judge(self, task: JudgeTask, context: AuditContext) -> Judgement:
         """What the members agree on. Raises JudgeOutage, and OverBudget if a member may not be asked."""
-        shared = _OnceRecorded(context)
-        asked = [asyncio.ensure_future(member.judge(task, shared)) for member in self._members]
+        asked = [asyncio.ensure_future(member.judge(task, context)) for member in self._members]
         try:
             await asyncio.wait(asked, return_when=asyncio.ALL_COMPLETED)
         finally:
@@ -61,8 +54,19 @@ class PanelJudge:
     ) -> Judgement:
         findings: list[RequirementVerdict] = []
         for requirement in task.requirements:
-            said = [(name, _member_verdict(reply, requirement.id)) for name, reply in votes]
-            findings.append(self._agreed(requirement.id, said, outages))
+            key = requirement.id
+            said = [(name, _member_verdict(reply, key)) for name, reply in votes]
+            told = "; ".join(f"{name} says {one.finding} ({one.reason})" for name, one in said)
+            agreeing = [said[at][1] for at in self._agreed([one.finding for _, one in said], outages)]
+            if not agreeing:
+                findings.append(RequirementVerdict(key, "unverified", f"the judges don't agree: {told}"))
+            elif agreeing[0].finding == "unverified":
+                findings.append(RequirementVerdict(key, "unverified", told))
+            else:
+                ids = tuple(dict.fromkeys(cited for one in agreeing for cited in one.evidence_ids))
+                all_say = len(agreeing) == len(self._members)
+                count = "" if all_say else f" ({len(agreeing)} of {len(self._members)} judges)"
+                findings.append(RequirementVerdict(key, agreeing[0].finding, f"{agreeing[0].reason}{count}", ids))
         return Judgement(
             Verdict(tuple(findings)),
             usage=_total_usage(votes),
@@ -70,83 +74,31 @@ class PanelJudge:
             cached=all(reply.cached for _, reply in votes) and not outages,
         )
 
-    def _agreed(
-        self, key: str, said: Sequence[tuple[str, RequirementVerdict]], outages: Sequence[JudgeOutage]
-    ) -> RequirementVerdict:
-        votes: list[Finding] = [one.finding for _, one in said]
-        agreed: tuple[Finding, int] = _most(votes, _UNDECIDED)
-        finding, count = agreed
-        agreeing = [one for _, one in said if one.finding == finding]
-        if count >= self._needed:
-            if finding == _UNDECIDED:
-                return RequirementVerdict(key, _UNDECIDED, _who_said_what(said))
-            ids = tuple(dict.fromkeys(cited for one in agreeing for cited in one.evidence_ids))
-            told = "" if count == len(self._members) else f" ({count} of {len(self._members)} judges)"
-            return RequirementVerdict(key, finding, f"{agreeing[0].reason}{told}", ids)
-        self._refuse_open(count, outages)
-        return RequirementVerdict(key, "unverified", f"the judges don't agree: {_who_said_what(said)}")
+    def _claim(self, votes: Sequence[tuple[str, Judgement]], outages: Sequence[JudgeOutage]) -> Judgement:
+        agreeing = [votes[at][1] for at in self._agreed([reply.confirmed for _, reply in votes], outages)]
+        if not agreeing:
+            said = "; ".join(f"{name}: {reply.reason}" for name, reply in votes)
+            return Judgement(None, _total_usage(votes), reason=f"the judges don't agree: {said}")
+        ids = tuple(dict.fromkeys(cited for reply in agreeing for cited in reply.evidence_ids))
+        first = agreeing[0]
+        return Judgement(None, _total_usage(votes), reason=first.reason, confirmed=first.confirmed, evidence_ids=ids)
 
-    def _refuse_open(self, count: int, outages: Sequence[JudgeOutage]) -> None:
-        """Raises if the members that could not be asked would decide."""
+    def _agreed(self, votes: Sequence[object], outages: Sequence[JudgeOutage]) -> list[int]:
+        """Which members gave the vote that enough of them gave; none if they don't agree. Raises if the members that
+        could not be asked would decide."""
+        vote, count = Counter(votes).most_common(1)[0] if votes else (None, 0)
+        if count >= self._needed:
+            return [at for at, one in enumerate(votes) if one == vote]
         if outages and count + len(outages) >= self._needed:
             reasons = "; ".join(dict.fromkeys(str(outage) for outage in outages))
             asked = f"{len(outages)} of {len(self._members)} judges could not be asked"
             trouble = next((outage.trouble for outage in outages if outage.trouble is not None), None)
             raise JudgeOutage(f"{asked}: {reasons}", final=any(outage.final for outage in outages), trouble=trouble)
-
-    def _claim(self, votes: Sequence[tuple[str, Judgement]], outages: Sequence[JudgeOutage]) -> Judgement:
-        confirmed, count = _most([reply.confirmed for _, reply in votes], None)
-        said = "; ".join(f"{name}: {reply.reason}" for name, reply in votes)
-        if count < self._needed:
-            self._refuse_open(count, outages)
-            return Judgement(None, _total_usage(votes), reason=f"the judges don't agree: {said}")
-        agreeing = [reply for _, reply in votes if reply.confirmed == confirmed]
-        ids = tuple(dict.fromkeys(cited for reply in agreeing for cited in reply.evidence_ids))
-        return Judgement(None, _total_usage(votes), reason=agreeing[0].reason, confirmed=confirmed, evidence_ids=ids)
+        return []
 
 
 def _total_usage(votes: Sequence[tuple[str, Judgement]]) -> Usage:
     return sum((reply.usage for _, reply in votes), Usage())
-
-
-class _OnceRecorded:
-    """The context, except that what several members are shown is recorded only once."""
-
-    def __init__(self, context: AuditContext) -> None:
-        self._context = context
-        self._known: dict[Observation, asyncio.Future[Evidence]] = {}
-
-    @property
-    def calls(self) -> Calls:
-        return self._context.calls
-
-    @property
-    def root(self) -> str:
-        return self._context.root
-
-    def activity(self, line: str) -> None:
-        self._context.activity(line)
-
-    def files(self) -> Sequence[str]:
-        return self._context.files()
-
-    async def changed(self) -> Sequence[str]:
-        return await self._context.changed()
-
-    async def diff(self) -> str:
-        return await self._context.diff()
-
-    async def read(self, path: str) -> bytes:
-        return await self._context.read(path)
-
-    async def record(self, observation: Observation) -> Evidence:
-        known = self._known.get(observation)
-        if known is None:
-            known = self._known[observation] = asyncio.ensure_future(self._context.record(observation))
-        return await asyncio.shield(known)
-
-    async def run_check(self, check: Check) -> Evidence:
-        return await self._context.run_check(check)
 
 
 def _member_verdict(reply: Judgement, key: str) -> RequirementVerdict:
@@ -155,16 +107,6 @@ def _member_verdict(reply: Judgement, key: str) -> RequirementVerdict:
     if len(found) == 1:
         return found[0]
     return RequirementVerdict(key, "unverified", reply.reason or "its reply did not name the requirement")
-
-
-def _most(votes: Sequence[V], otherwise: V) -> tuple[V, int]:
-    """The most common vote, and its count; `otherwise` if there are no votes."""
-    ordered = Counter(votes).most_common(1)
-    return ordered[0] if ordered else (otherwise, 0)
-
-
-def _who_said_what(said: Sequence[tuple[str, RequirementVerdict]]) -> str:
-    return "; ".join(f"{name} says {one.finding} ({one.reason})" for name, one in said)
 
 
 def _files_shown_to_any(replies: Sequence[Judgement]) -> dict[str, tuple[str, ...]]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar
+
+from pydantic import Field
 
 from donewhen.core.calls import Message
 from donewhen.core.errors import ModelFailed
@@ -16,7 +18,7 @@ from donewhen.judges.conversation import Conversation, Form
 from donewhen.judges.evidence_prompt import fenced
 from donewhen.judges.excerpts import Lines, Normaliser, excerpt
 from donewhen.judges.fencing import boundary
-from donewhen.judges.reply import InvalidReply
+from donewhen.judges.reply import InvalidReply, Reply, reply_of
 from donewhen.ports import Calls, Model
 
 T = TypeVar("T")
@@ -75,15 +77,22 @@ async def _asked_once(model: Model, form: Form[T], body: Mapping[str, Lines], ca
     return result.value
 
 
+class _Proposals(Reply):
+    requirements: Annotated[list[str], Field(max_length=MAX_PROPOSED)]
+
+
+class _Hint(Reply):
+    id: str
+    hint: str
+
+
+class _Hints(Reply):
+    hints: list[_Hint]
+
+
 def _proposals(value: Mapping[str, Any], checks: Sequence[str]) -> list[str]:
     """The sentences without code spans that could run as a check, unless they are detected checks."""
-    given = value.get("requirements")
-    if set(value) != {"requirements"} or not isinstance(given, list):
-        raise InvalidReply("give an object with `requirements`, a list of strings, and nothing else")
-    entries = cast("list[object]", given)
-    if len(entries) > MAX_PROPOSED:
-        raise InvalidReply(f"propose at most {MAX_PROPOSED} requirements")
-    texts = [_sentence(one, "each requirement") for one in entries]
+    texts = [_sentence(one, "each requirement") for one in reply_of(_Proposals, value).requirements]
 
     def kept(match: re.Match[str]) -> str:
         said = match[1].strip()
@@ -95,23 +104,18 @@ def _proposals(value: Mapping[str, Any], checks: Sequence[str]) -> list[str]:
 
 
 def _hints(value: Mapping[str, Any], goal: Goal) -> list[tuple[str, str]]:
-    given = value.get("hints")
-    if set(value) != {"hints"} or not isinstance(given, list):
-        raise InvalidReply("give an object with `hints`, a list, and nothing else")
     found: dict[str, str] = {}
-    for one in cast("list[object]", given):
-        fields = cast("dict[str, Any]", one) if isinstance(one, dict) else {}
-        name = fields.get("id")
-        requirement = goal.requirement(name) if isinstance(name, str) else None
-        if set(fields) != {"id", "hint"} or requirement is None or requirement.id in found:
-            raise InvalidReply("each hint must have the `id` of a requirement, once, and a `hint`")
-        found[requirement.id] = _sentence(fields["hint"], "each hint")
+    for one in reply_of(_Hints, value).hints:
+        requirement = goal.requirement(one.id)
+        if requirement is None or requirement.id in found:
+            raise InvalidReply("each hint must have the `id` of a requirement, once")
+        found[requirement.id] = _sentence(one.hint, "each hint")
     return [(one.id, found[one.id]) for one in goal.requirements if one.id in found]
 
 
-def _sentence(text: object, what: str) -> str:
+def _sentence(text: str, what: str) -> str:
     """One line of plain text, without anything that Markdown would read as a list, a heading or a task."""
-    if not isinstance(text, str) or not text.strip() or len(text) > MAX_SENTENCE or not text.strip().isprintable():
+    if not text.strip() or len(text) > MAX_SENTENCE or not text.strip().isprintable():
         raise InvalidReply(f"{what} must be one sentence of at most {MAX_SENTENCE} characters, on one line")
     return re.sub(
         r"^(?:[-*+#>]+|\d+[.)]|\[[ xX]?\])\s*", "", re.sub(r"^[-*+]\s*\[[ xX]?\]\s*", "", text.strip())

@@ -3,31 +3,65 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Annotated, Any, TypeVar, cast
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from donewhen.core.evidence import Evidence
-from donewhen.core.verdict import FINDINGS, RequirementVerdict, Verdict
+from donewhen.core.verdict import Finding, RequirementVerdict, Verdict
 from donewhen.core.work import Usage
 from donewhen.ports import Judgement
 
-_CITATION_KEYS = ("evidence_ids", "evidence", "evidenceIds")
-_VERDICT_KEYS = frozenset(("requirements", "score", "complete", "missing"))
-VERDICT_MARKS = _VERDICT_KEYS - {"missing"}
+VERDICT_MARKS = frozenset(("requirements", "score", "complete"))
 CLAIM_MARKS = frozenset(("confirmed",))
 """Of the objects in a reply, only one with any of these keys can be meant."""
-_CLAIM_KEYS = frozenset(("confirmed", "reason", *_CITATION_KEYS))
-_NOTHING = re.compile(
-    r"(?:none|nothing(?: else)?(?: is)?(?: missing)?|no(?: gaps?| issues?)?|n/?a|-+)?\.?", re.IGNORECASE
-)
-_SAYS_NOTHING = re.compile(r"\W*(?:\Z|(?:none|nothing|nil|null|no|all|every\w*|n/?a)\b)", re.IGNORECASE)
-"""How a text begins by which a judge says of all requirements that nothing is missing."""
 MAX_REASON = 1_000
 _MAX_BRACKETS = 500
 _THOUGHTS = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+_NOTHING = re.compile(
+    r"\W{0,9}(?:none|nothing(?: else)?(?: is)?(?: missing)?|no(?: gaps?| issues?)?|n/?a"
+    r"|(?:all|every)[^.]*(?:met|satisfied|fulfilled))?\W{0,9}",
+    re.IGNORECASE,
+)
+"""What a judge says where nothing is missing."""
+
+
+class Reply(BaseModel):
+    """An object that a model must give exactly so."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+Text = Annotated[str, StringConstraints(pattern=r"\S")]
+_Cited = Annotated[list[str], Field(validation_alias=AliasChoices("evidence_ids", "evidence", "evidenceIds"))]
+R = TypeVar("R", bound=Reply)
+
+
+class _Entry(Reply):
+    """`missing` is asked for before the status, so that a verdict is the end of the thought; a reply without it is read
+    as one that lacks nothing."""
+
+    id: str
+    missing: str = ""
+    status: Finding
+    reason: Text
+    evidence_ids: _Cited
+
+
+class _Whole(Reply):
+    requirements: Annotated[list[_Entry], Field(min_length=1)]
+    score: Annotated[float, Field(ge=0, le=1)]
+    complete: bool
+    missing: str
+
+
+class _Claim(Reply):
+    confirmed: bool
+    reason: Text
+    evidence_ids: _Cited
 
 
 class InvalidReply(Exception):
@@ -78,42 +112,65 @@ class ReadVerdict:
     faults: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
+def reply_of(kind: type[R], value: Mapping[str, Any]) -> R:
+    """The object as a reply of that kind. Raises InvalidReply, which says what is wrong with it."""
+    try:
+        return kind.model_validate(value)
+    except ValidationError as error:
+        faults = [f"`{'.'.join(map(str, one['loc']))}`: {one['msg']}"[:200] for one in error.errors()[:5]]
+        raise InvalidReply("; ".join(faults)) from None
+
+
 def read_verdict(value: Mapping[str, Any], citable: Citable) -> ReadVerdict:
     """The verdict in a JSON object. Raises InvalidReply."""
-    _only_keys(value, _VERDICT_KEYS, "the object")
-    _check_whole(value)
-    entries = value["requirements"]
-    if not isinstance(entries, list) or not entries:
-        raise InvalidReply("`requirements` must be a list that names every requirement")
-    findings = [_read_entry(entry, citable) for entry in cast("list[object]", entries)]
-    all_met = all(finding.finding == "met" for finding, _ in findings)
-    if value["complete"] and not all_met:
+    whole = reply_of(_Whole, value)
+    all_met = all(one.status == "met" for one in whole.requirements)
+    if whole.complete and not all_met:
         raise InvalidReply("`complete` is true, but a requirement is not met")
-    if all_met and not value["complete"]:
+    if all_met and not whole.complete:
         raise InvalidReply("`complete` is false, but every requirement is met")
-    wanted = [one for one in findings if one[0].requirement_id not in citable.others]
-    named = [finding.requirement_id for finding, _ in wanted]
-    if len(set(named)) != len(named):
-        raise InvalidReply(f"a requirement is named twice; name each exactly once: {_labels(citable)}")
-    if set(named) != set(citable.requirements.values()):
-        raise InvalidReply(f"a requirement is missing; name each exactly once: {_labels(citable)}")
-    return _with_faults(wanted, citable)
+    if whole.complete and whole.score == 0:
+        raise InvalidReply("`complete` is true, but `score` is 0")
+    if whole.complete and not _says_nothing(whole.missing):
+        raise InvalidReply("`complete` is true, but `missing` says what is missing")
+    ids = ", ".join(key for key in citable.requirements if key.startswith("R"))
+    if unknown := [one.id for one in whole.requirements if one.id not in {*citable.requirements, *citable.others}]:
+        raise InvalidReply(f"there is no requirement {_values_text(unknown)}: the ids are {ids}")
+    wanted = {citable.requirements[one.id]: one for one in whole.requirements if one.id in citable.requirements}
+    count = sum(one.id in citable.requirements for one in whole.requirements)
+    if len(wanted) != count or set(wanted) != set(citable.requirements.values()):
+        raise InvalidReply(f"a requirement is missing or named twice; name each exactly once: {ids}")
+    faults: dict[str, str] = {}
+    findings = tuple(_read_entry(key, one, citable, faults) for key, one in wanted.items())
+    return ReadVerdict(Verdict(findings), faults)
+
+
+def _read_entry(key: str, entry: _Entry, citable: Citable, faults: dict[str, str]) -> RequirementVerdict:
+    """The finding with real ids of evidence. `met` without usable citations, or where something stands against it,
+    becomes `unverified`, with a fault; so does nothing else, but evidence that does not exist is a fault."""
+    missing = "" if _says_nothing(entry.missing) else entry.missing.strip()
+    reason, cited = entry.reason.strip(), tuple(dict.fromkeys(entry.evidence_ids))
+    fault = citable.fault(cited)
+    if entry.status == "met":
+        fault = _contradiction(entry.id, missing, reason) or fault
+        if fault:
+            faults[key] = fault
+            return RequirementVerdict(key, "unverified", f"the judge says that it is met, but {fault}")
+    elif fault and any(one not in citable.evidence for one in cited):
+        faults[key] = fault
+    if missing not in reason:
+        reason = f"{reason} Missing: {missing}"
+    return RequirementVerdict(key, entry.status, _bounded_reason(reason), citable.real(cited))
 
 
 def read_claim(value: Mapping[str, Any], citable: Citable) -> Judgement:
     """The answer to the claim question. Raises InvalidReply, also if it confirms the claim without usable citations."""
-    _only_keys(value, _CLAIM_KEYS, "the object")
-    confirmed, reason = value.get("confirmed"), value.get("reason")
-    if not isinstance(confirmed, bool):
-        raise InvalidReply("`confirmed` must be true or false")
-    if not isinstance(reason, str) or not reason.strip():
-        raise InvalidReply("`reason` must be text")
-    cited = _citations(value, "the object")
-    fault = citable.fault(cited)
-    if confirmed and fault is not None:
+    claim = reply_of(_Claim, value)
+    fault = citable.fault(claim.evidence_ids)
+    if claim.confirmed and fault is not None:
         raise InvalidReply(f"`confirmed` is true, but {fault}")
-    said = _bounded_reason(reason)
-    return Judgement(None, Usage(), said, confirmed=confirmed, evidence_ids=citable.real(cited))
+    said, ids = _bounded_reason(claim.reason), citable.real(claim.evidence_ids)
+    return Judgement(None, Usage(), said, confirmed=claim.confirmed, evidence_ids=ids)
 
 
 def only_object(text: str, marks: frozenset[str]) -> Mapping[str, Any]:
@@ -192,56 +249,6 @@ def _json_in(text: str) -> list[object]:
     return found
 
 
-def _only_keys(value: Mapping[str, Any], allowed: frozenset[str], what: str) -> None:
-    if unknown := sorted(set(value) - allowed):
-        raise InvalidReply(f"{what} has keys that are not in the schema: {_values_text(unknown)}")
-
-
-def _check_whole(value: Mapping[str, Any]) -> None:
-    if missing := sorted(_VERDICT_KEYS - set(value)):
-        raise InvalidReply(f"the object lacks {_values_text(missing)}")
-    score = value["score"]
-    if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score) or not 0 <= score <= 1:
-        raise InvalidReply("`score` must be a number from 0 to 1")
-    if not isinstance(value["complete"], bool):
-        raise InvalidReply("`complete` must be true or false")
-    if not isinstance(value["missing"], str):
-        raise InvalidReply("`missing` must be text")
-    if value["complete"] and score == 0:
-        raise InvalidReply("`complete` is true, but `score` is 0")
-    if value["complete"] and not _SAYS_NOTHING.match(value["missing"]):
-        raise InvalidReply("`complete` is true, but `missing` says what is missing")
-
-
-def _read_entry(entry: object, citable: Citable) -> tuple[RequirementVerdict, str]:
-    """One entry, with its citations as the prompt names them, and what contradicts it. `missing` is asked for before
-    the status, so that a verdict is the end of the thought; a reply without it is read as one that lacks nothing."""
-    if not isinstance(entry, dict):
-        raise InvalidReply("each entry of `requirements` must be an object")
-    fields = cast("dict[str, Any]", entry)
-    name = fields.get("id")
-    if not isinstance(name, str) or (name not in citable.requirements and name not in citable.others):
-        raise InvalidReply(f"there is no requirement {_values_text([name])}: the ids are {_labels(citable)}")
-    _only_keys(fields, frozenset(("id", "missing", "status", "reason", *_CITATION_KEYS)), name)
-    status, reason = fields.get("status"), fields.get("reason")
-    if status not in FINDINGS:
-        raise InvalidReply(f"{name}: `status` must be one of {', '.join(FINDINGS)}")
-    if not isinstance(reason, str) or not reason.strip():
-        raise InvalidReply(f"{name}: `reason` must be text")
-    missing = fields.get("missing", "")
-    if not isinstance(missing, str):
-        raise InvalidReply(f"{name}: `missing` must be text")
-    if _NOTHING.fullmatch(missing.strip()):
-        missing = ""
-    if status != "met" and missing.strip() not in reason:
-        reason = f"{reason.strip()} Missing: {missing}"
-    cited = _citations(fields, name)
-    contradiction = _contradiction(name, missing, reason) if status == "met" else ""
-    return RequirementVerdict(
-        citable.requirements.get(name, name), status, _bounded_reason(reason), cited
-    ), contradiction
-
-
 _OPPOSITE = (
     r"(?:un(?:met|verified|satisfied|fulfilled)|(?:not (?:yet |fully |actually |really )?|(?:only )?part(?:ial)?ly )"
     r"(?:met|satisfied|fulfilled))"
@@ -275,41 +282,13 @@ def _contradiction(name: str, missing: str, reason: str) -> str:
     return ""
 
 
-def _citations(fields: Mapping[str, Any], what: str) -> tuple[str, ...]:
-    given = [key for key in _CITATION_KEYS if key in fields]
-    if len(given) != 1:
-        raise InvalidReply(f"{what}: give `evidence_ids` exactly once")
-    cited = fields[given[0]]
-    if not isinstance(cited, list) or not all(isinstance(one, str) for one in cast("list[object]", cited)):
-        raise InvalidReply(f'{what}: `evidence_ids` must be a list of ids, such as ["E1"]')
-    return tuple(dict.fromkeys(cast("list[str]", cited)))
-
-
-def _with_faults(findings: Sequence[tuple[RequirementVerdict, str]], citable: Citable) -> ReadVerdict:
-    """Replaces the prompt's ids by real ones; `met` without usable citations, or where something is missing, becomes
-    `unverified`, with a fault."""
-    faults: dict[str, str] = {}
-    read: list[RequirementVerdict] = []
-    for finding, contradiction in findings:
-        cited = finding.evidence_ids
-        status, reason, fault = finding.finding, finding.reason, contradiction or citable.fault(cited)
-        invented = any(key not in citable.evidence for key in cited)
-        if fault is not None and (status == "met" or invented):
-            faults[finding.requirement_id] = fault
-        if fault is not None and status == "met":
-            status, reason = "unverified", f"the judge says that it is met, but {fault}"
-        ids = () if status == "unverified" and finding.finding == "met" else citable.real(cited)
-        read.append(RequirementVerdict(finding.requirement_id, status, reason, ids))
-    return ReadVerdict(Verdict(tuple(read)), faults)
+def _says_nothing(missing: str) -> bool:
+    return _NOTHING.fullmatch(missing.strip()) is not None
 
 
 def _bounded_reason(reason: str) -> str:
     text = reason.strip()
     return text if len(text) <= MAX_REASON else f"{text[:MAX_REASON]} ..."
-
-
-def _labels(citable: Citable) -> str:
-    return ", ".join(key for key in citable.requirements if key.startswith("R"))
 
 
 def _values_text(values: Sequence[object]) -> str:

@@ -24,7 +24,7 @@ from donewhen.core.evidence import (
     Trial,
 )
 from donewhen.core.globs import matches
-from donewhen.judges.blocks import bounded_output, file_lines, outcome_text
+from donewhen.judges.blocks import bounded_output, command_head, file_lines, outcome_text
 from donewhen.judges.evidence_prompt import fenced
 from donewhen.judges.excerpts import Lines, Normaliser, byte_length, excerpt
 from donewhen.judges.fencing import boundary, label
@@ -42,8 +42,8 @@ MAX_SEARCHED_FILE = 1_000_000
 @dataclass(slots=True)
 class JudgeTools:
     """The looks of one conversation: what they show can be cited, too. `roamed` is true once a look depended on which
-    files exist; `paths` are the files that it read. `sources` maps the ids of the question to what they stand for;
-    `read` is true once a look showed more of them than the question did."""
+    files exist; `paths` are the files that it read; `used` is true once there was any. `sources` maps the ids of the
+    question to what they stand for."""
 
     task: JudgeTask
     context: AuditContext
@@ -53,10 +53,11 @@ class JudgeTools:
     sources: Mapping[str, Evidence | Observation]
     paths: list[str] = field(default_factory=list[str])
     roamed: bool = False
-    read: bool = False
+    used: bool = False
 
     async def answer(self, call: ToolCall, room: int) -> str:
         """The tool's result, in at most about `room` bytes. The model's mistakes are reported to the model."""
+        self.used = True
         try:
             value = strict_json(call.arguments or "{}")
             if not isinstance(value, dict):
@@ -146,7 +147,6 @@ class JudgeTools:
             raise InvalidReply(f"there is no evidence {label(key, 20)} in the question; use read_file to read a file")
         if isinstance(observed, ObservedFile):
             return await self._read_file({"path": observed.path, "start": start}, room)
-        self.read = True
         return await self._observed_block(f'id="{key}" kind="the whole of it"', observed, room, start)
 
     async def _observed_block(self, attributes: str, observed: Observation, room: int, start: int = 1) -> str:
@@ -162,14 +162,11 @@ class JudgeTools:
         """The header of the observation, and a function that makes its text."""
         clean = self.normaliser
         match observed:
-            case CheckResult():
-                head = f"command: {label(clean.clean_text(observed.command), 600)}", f"result: {outcome_text(observed)}"
+            case CheckResult(command=command):
+                head = command_head(command, f"result: {outcome_text(observed)}", clean)
                 return head, lambda: clean.check_output(observed)
             case ObservedCommand(command=command, exit_code=code):
-                head = (
-                    f"command: {label(clean.clean_text(command), 600)}",
-                    f"exit code: {'none' if code is None else code}",
-                )
+                head = command_head(command, f"exit code: {'none' if code is None else code}", clean)
                 return head, lambda: clean.command_output(observed)
             case EditorReport(problems=problems):
                 said = [f"{one.path}:{one.line + 1}: {one.severity}: {one.message}" for one in problems]
@@ -177,17 +174,11 @@ class JudgeTools:
             case ObservedDiff(text=text) | ObservedResponse(text=text) | ObservedFile(excerpt=text):
                 return (), lambda: clean.clean_text(text)
             case AffectedRun(result=result):
-                return (
-                    f"command: {label(clean.clean_text(result.command), 600)}",
-                    "some of a check's tests; no proof",
-                ), (lambda: clean.check_output(result))
+                head = command_head(result.command, "some of a check's tests; no proof", clean)
+                return head, lambda: clean.check_output(result)
             case Trial(tried=tried, command=command, result=result, reason=reason):
-                said = reason if result is None else outcome_text(result)
-                head = (
-                    f"command: {label(clean.clean_text(command), 600)}",
-                    f"trial: {tried}",
-                    f"result: {clean.clean_text(said)}",
-                )
+                how = clean.clean_text(reason if result is None else outcome_text(result))
+                head = (*command_head(command, f"trial: {tried}", clean), f"result: {how}")
                 return head, lambda: "" if result is None else clean.check_output(result)
 
     async def _run_check(self, arguments: Mapping[str, Any], room: int) -> str:

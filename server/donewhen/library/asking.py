@@ -11,8 +11,8 @@ from donewhen.core.goal import Goal
 from donewhen.core.verdict import GoalVerdict
 from donewhen.library.goals import asked_goal
 from donewhen.library.models import JudgeLike, judge_of, keys_of, options_of
+from donewhen.threads import run_sync
 from donewhen.workers.callables.agents import claims_of
-from donewhen.workers.callables.threads import run_sync
 
 
 def judge_goal(

@@ -17,7 +17,7 @@ from donewhen.engine.api import HaltAnswer, LimitChanges, RunView
 from donewhen.library.arguments import duration
 from donewhen.library.outcomes import GoalOutcome
 from donewhen.library.sessions import Session
-from donewhen.workers.callables.threads import called
+from donewhen.threads import called
 
 CALLBACK_ENDS = 2.0
 """Seconds that a callback gets after the run is over."""
@@ -58,6 +58,10 @@ class GoalRun:
     def run_id(self) -> str:
         """The run's name in the workspace's record."""
         return self._session.state.run_id
+
+    @property
+    def state(self) -> RunState:
+        return self._session.state
 
     def status(self) -> GoalOutcome:
         """Where the run stands now."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypedDict, TypeVar, Unpack
@@ -20,7 +20,7 @@ from donewhen.library.handles import GoalRun, OnEvent, OnInterrupt, answer_of
 from donewhen.library.models import AgentConfig, JudgeLike, WorkerLike, judge_of, keys_of, options_of
 from donewhen.library.outcomes import GoalOutcome
 from donewhen.library.sessions import Session, open_session
-from donewhen.workers.callables.threads import run_sync
+from donewhen.threads import run_sync
 from donewhen.workers.callables.workers import CallableWorker, PromptTemplate, worker_of
 
 Unlimited = Literal["unlimited"]
@@ -192,15 +192,21 @@ async def start_goal(
     on_event, on_interrupt = (arguments.callback(name, given.pop(name)) for name in ("on_event", "on_interrupt"))
     changes, stall_after, check_timeout = _limits(given), given.pop("stall_after"), given.pop("check_timeout")
     parts = parts_of(goal, worker, judge, attended=on_interrupt is not None, **given)
-    return await started(limited(parts, changes, stall_after, check_timeout), on_event, on_interrupt)
-
-
-async def started(parts: RunParts, on_event: OnEvent | None = None, on_interrupt: OnInterrupt | None = None) -> GoalRun:
-    """A run of these parts, just begun."""
+    parts = limited(parts, changes, stall_after, check_timeout)
     start = parts.start
+    return await opened(parts, lambda session: session.start(start), on_event, on_interrupt)
+
+
+async def opened(
+    parts: RunParts,
+    begin: Callable[[Session], Awaitable[Any]],
+    on_event: OnEvent | None = None,
+    on_interrupt: OnInterrupt | None = None,
+) -> GoalRun:
+    """A run of these parts, once `begin` has started it, or gone on with it."""
     session = await open_session(parts)
     try:
-        await session.start(start)
+        await begin(session)
     except BaseException:
         await session.close()
         raise
@@ -281,17 +287,15 @@ async def _resumed(
     parts = parts_of(None, worker, judge, attended=on_interrupt is not None, **given)
     parts = replace(parts, validators=validators_of(arguments.several("checks", checks)))
     halt = HaltAnswer(plugin, data) if plugin is not None or data is not None else None
-    session = await open_session(parts)
-    try:
+
+    async def go_on(session: Session) -> None:
         known = await _run_to_resume(session, run_id, parts)
         asked = {one.id: one for one in (await session.runs.view(known)).state.interrupts} if answers else {}
         for interrupt_id, said in answers.items():
             await session.runs.answer(known, interrupt_id, answer_of(said, asked.get(interrupt_id)))
         await session.resume(known, limits, halt, StartOptions(askable=on_interrupt is not None))
-    except BaseException:
-        await session.close()
-        raise
-    return GoalRun(session, on_event, on_interrupt)
+
+    return await opened(parts, go_on, on_event, on_interrupt)
 
 
 def _limits(given: dict[str, Any]) -> LimitChanges:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeVar
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.alias_generators import to_camel, to_snake
@@ -41,6 +42,11 @@ def read(model: type[ModelT], value: Any) -> ModelT:
         known = {"extra_forbidden": "unknown field", "missing": "it is required"}
         fault = known.get(first["type"], first["msg"])
         raise JsonRpcInvalidParams(f"{where}: {fault}" if where else first["msg"]) from None
+
+
+def argument_of(command: Callable[..., Any]) -> type[Strict]:
+    """What a command's function says that its argument is."""
+    return get_type_hints(command)["argument"]
 
 
 class TrustParams(Strict):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, cast
 
-from pygls.capabilities import get_capability
 from pygls.exceptions import JsonRpcInvalidParams
 from pygls.uris import from_fs_path
 
@@ -16,6 +15,11 @@ if TYPE_CHECKING:
     from lsprotocol import types
 
 JsonObject = Mapping[str, Any]
+
+
+def said(path: str) -> Any:
+    """A field that is true where the client says so, under that path of its capabilities or `clientFeatures`."""
+    return field(default=False, metadata={"said": path})
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,28 +32,28 @@ class ClientProfile:
     token: object = None
     state_dir: str | None = None
     settings: JsonObject = field(default_factory=dict[str, Any])
-    interrupts: bool = False
-    reasons: bool = False
-    views: bool = False
+    interrupts: bool = said("clientFeatures.interrupts")
+    reasons: bool = said("clientFeatures.reasons")
+    views: bool = said("clientFeatures.views")
     """Snapshots should include their view."""
     sparse: bool = False
     """Snapshots with views hold what is seen at first, and what is new."""
-    documents: bool = False
+    documents: bool = said("clientFeatures.documents")
     """Shows evidence as a document of its own, which a `donewhen:` uri names, and a command of its own opens."""
-    editor_diagnostics: bool = False
+    editor_diagnostics: bool = said("clientFeatures.editorDiagnostics")
     """Forwards its diagnostics, and says so before there are any."""
-    language_models: bool = False
+    language_models: bool = said("clientFeatures.languageModels")
     """Answers `donewhen/model/complete` with the models that its editor offers."""
-    progress: bool = False
-    lens_refresh: bool = False
-    hint_refresh: bool = False
-    diagnostic_refresh: bool = False
-    apply_edit: bool = False
+    progress: bool = said("window.workDoneProgress")
+    lens_refresh: bool = said("workspace.codeLens.refreshSupport")
+    hint_refresh: bool = said("workspace.inlayHint.refreshSupport")
+    diagnostic_refresh: bool = said("workspace.diagnostics.refreshSupport")
+    apply_edit: bool = said("workspace.applyEdit")
     create_files: bool = False
-    configuration: bool = False
-    watched_files: bool = False
-    show_document: bool = False
-    hierarchical_symbols: bool = False
+    configuration: bool = said("workspace.configuration")
+    watched_files: bool = said("workspace.didChangeWatchedFiles.dynamicRegistration")
+    show_document: bool = said("window.showDocument.support")
+    hierarchical_symbols: bool = said("textDocument.documentSymbol.hierarchicalDocumentSymbolSupport")
     action_literals: bool = False
     markdown: bool = False
     """Whether hover may be Markdown; every client can show plain text."""
@@ -59,48 +63,45 @@ class ClientProfile:
 
 
 def read_profile(params: types.InitializeParams) -> ClientProfile:
-    """Raises JsonRpcInvalidParams if `initializationOptions` has invalid content."""
+    """Raises JsonRpcInvalidParams if `initializationOptions` has invalid content. What is said of an ability in another
+    way than LSP has it counts as nothing."""
     options = _options(cast("JsonObject", params.initialization_options))
     features = object_or_empty(options.get("clientFeatures"))
+    able = {**object_or_empty(params.capabilities.experimental), "clientFeatures": features}
     pid = params.process_id
 
-    def has(path: str) -> bool:
-        return get_capability(params.capabilities, path) is True
-
     def among(name: str, path: str) -> bool:
-        return name in (get_capability(params.capabilities, path) or ())
+        names = at(able, path)
+        return isinstance(names, list) and name in names
 
     return ClientProfile(
         folders=_folders(params),
         process_id=pid if pid is not None and 0 < pid < 2**31 else None,
-        encoding=choose_encoding(get_capability(params.capabilities, "general.position_encodings") or ()),
+        encoding=client_encoding(able),
         trusted=options.get("trusted") is True,
         token=options.get("token"),
         state_dir=options.get("stateDir") or None,
         settings=object_or_empty(options.get("settings")),
-        interrupts=features.get("interrupts") is True,
-        reasons=features.get("reasons") is True,
-        views=features.get("views") is True,
         sparse=features.get("views") is True and features.get("sparseSnapshots") is True,
-        documents=features.get("documents") is True,
-        editor_diagnostics=features.get("editorDiagnostics") is True,
-        language_models=features.get("languageModels") is True,
-        progress=has("window.work_done_progress"),
-        lens_refresh=has("workspace.code_lens.refresh_support"),
-        hint_refresh=has("workspace.inlay_hint.refresh_support"),
-        diagnostic_refresh=has("workspace.diagnostics.refresh_support"),
-        apply_edit=has("workspace.apply_edit"),
-        create_files=among("create", "workspace.workspace_edit.resource_operations"),
-        configuration=has("workspace.configuration"),
-        watched_files=has("workspace.did_change_watched_files.dynamic_registration"),
-        show_document=has("window.show_document.support"),
-        hierarchical_symbols=has("text_document.document_symbol.hierarchical_document_symbol_support"),
-        action_literals=get_capability(params.capabilities, "text_document.code_action.code_action_literal_support")
-        is not None,
-        markdown=among("markdown", "text_document.hover.content_format"),
-        related_information=has("text_document.publish_diagnostics.related_information")
-        or has("text_document.diagnostic.related_information"),
+        create_files=among("create", "workspace.workspaceEdit.resourceOperations"),
+        action_literals=isinstance(at(able, "textDocument.codeAction.codeActionLiteralSupport"), dict),
+        markdown=among("markdown", "textDocument.hover.contentFormat"),
+        related_information=at(able, "textDocument.publishDiagnostics.relatedInformation") is True
+        or at(able, "textDocument.diagnostic.relatedInformation") is True,
+        **{one.name: at(able, one.metadata["said"]) is True for one in fields(ClientProfile) if "said" in one.metadata},
     )
+
+
+def at(given: object, path: str) -> object:
+    """What stands in a client's object under a dotted path; None for nothing."""
+    for name in path.split("."):
+        given = object_or_empty(given).get(name)
+    return given
+
+
+def client_encoding(capabilities: object) -> Encoding:
+    offered = at(capabilities, "general.positionEncodings")
+    return choose_encoding(cast("list[object]", offered) if isinstance(offered, list) else ())
 
 
 def _options(options: JsonObject) -> JsonObject:

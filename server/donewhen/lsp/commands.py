@@ -1,13 +1,11 @@
-"""`workspace/executeCommand`: one object argument each, read strictly; the table of all commands is at the end."""
+"""The commands about runs: what they are shown as, and what steers them. `features.COMMANDS` has the table of all."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
@@ -18,17 +16,8 @@ from donewhen.core.work import Answer
 from donewhen.engine.api import HaltAnswer, LimitChanges, RunView, StartOptions
 from donewhen.extras import EXTRAS, part_of
 from donewhen.lsp import arguments as a
-from donewhen.lsp.arguments import Strict, read
-from donewhen.lsp.goal_commands import (
-    amend_goal,
-    check_goal,
-    clear_goal,
-    detect_checks,
-    goal_place,
-    preflight,
-    propose_goals,
-    set_goal,
-)
+from donewhen.lsp.arguments import read
+from donewhen.lsp.goal_commands import goal_place
 from donewhen.lsp.host import Folder
 from donewhen.lsp.positions import locate, path_within, required_path
 from donewhen.lsp.protocol import ClientSilent
@@ -187,8 +176,8 @@ async def document(session: Session, argument: a.RunDocument) -> dict[str, Any]:
             asked = next((one for one in run.interrupts if one.id == argument.interrupt_id), None)
             return {"text": None if asked is None else question_document(run.title, asked)}
         case kind:
-            for one in _WITH_COMMANDS:
-                if (text_of := part_of(one, "editor", "DOCUMENTS").get(kind)) is not None:
+            for one in EXTRAS:
+                if one.editor and (text_of := part_of(one, "editor", "DOCUMENTS").get(kind)) is not None:
                     return {"text": await text_of(session, argument) or ""}
             raise JsonRpcInvalidParams(f"kind: this server has no documents of the kind {kind!r}")
 
@@ -202,36 +191,11 @@ async def answer_in_chat(session: Session, argument: a.RunTell) -> dict[str, Any
     return {"text": chat_answer(shown, why=argument.form == "why", requirement=argument.requirement)}
 
 
-# The commands that steer a run, and the table of all.
-
-
-ArgumentT = TypeVar("ArgumentT", bound=Strict)
-
-
-@dataclass(frozen=True, slots=True)
-class Command(Generic[ArgumentT]):
-    """One command: its argument, its function, and whether it executes anything (then trust is needed)."""
-
-    argument: type[ArgumentT]
-    perform: Callable[[Session, ArgumentT], Awaitable[Any]]
-    executes: bool = False
-
-    async def run(self, session: Session, given: Any) -> Any:
-        argument = read(self.argument, given)
-        if self.executes:
-            session.require_trust()
-        return await self.perform(session, argument)
-
-
-async def execute(session: Session, name: str, given: Any) -> Any:
-    """Performs a command with its raw argument. Raises JsonRpcInvalidParams."""
-    return await COMMANDS[name].run(session, given)
-
-
-# ----------------------------------------------------------------------------------------- steering
+# The commands that steer a run.
 
 
 async def start(session: Session, argument: a.RunStart) -> dict[str, Any]:
+    session.require_trust()
     place = goal_place(session, argument.goal_uri)
     folder = await session.folder(place.root)
     async with session.host.turn():
@@ -253,6 +217,7 @@ async def stop(session: Session, argument: a.RunLimits) -> dict[str, Any]:
 
 async def resume(session: Session, argument: a.RunResume) -> dict[str, Any]:
     """Continues the run; the data for a plugin goes to the one that halted it."""
+    session.require_trust()
     folder = await folder_of(session, argument.run_id)
     limits = argument.changes
     told = argument.plugin is not None or argument.data is not None
@@ -263,6 +228,7 @@ async def resume(session: Session, argument: a.RunResume) -> dict[str, Any]:
 
 async def answer(session: Session, argument: a.RunAnswer) -> dict[str, Any]:
     """An empty text is an answer too; without a text there is none. Without a response, the question is asked again."""
+    session.require_trust()
     if argument.response is None:
         folder = await folder_of(session, argument.run_id)
         view = await folder.runs.view(argument.run_id)
@@ -283,6 +249,7 @@ async def override(session: Session, argument: a.RunOverride) -> dict[str, Any]:
 
 
 async def dispute(session: Session, argument: a.RunDispute) -> dict[str, Any]:
+    session.require_trust()
     folder = await folder_of(session, argument.run_id)
     view = await folder.runs.dispute(argument.run_id, argument.requirement_id, argument.reason)
     return shown_run(session, folder, view)
@@ -312,6 +279,7 @@ async def accept_integrity(session: Session, argument: a.RunAcceptIntegrity) -> 
 
 async def revert(session: Session, argument: a.RunRevert) -> dict[str, Any]:
     """Reverts either the files of an iteration, or the subject of an integrity finding."""
+    session.require_trust()
     folder = await folder_of(session, argument.run_id)
     if argument.finding_id is not None:
         if argument.iteration is not None or argument.uris is not None:
@@ -398,43 +366,3 @@ def _revert_document(folder: Folder, outcome: ActOutcome) -> dict[str, Any]:
         "changedFiles": [(folder.root / path).as_uri() for path in outcome.changed],
         "kept": [(folder.root / path).as_uri() for path in outcome.kept],
     }
-
-
-_WITH_COMMANDS = tuple(one for one in EXTRAS if one.editor)
-COMMANDS: Mapping[str, Command[Any]] = {
-    "donewhen.goal.set": Command(a.GoalSet, set_goal),
-    "donewhen.goal.detect": Command(a.GoalDetect, detect_checks),
-    "donewhen.goal.propose": Command(a.GoalPropose, propose_goals),
-    "donewhen.goal.preflight": Command(a.GoalUri, preflight),
-    "donewhen.goal.amend": Command(a.GoalAmend, amend_goal),
-    "donewhen.goal.check": Command(a.GoalUri, check_goal, executes=True),
-    "donewhen.goal.clear": Command(a.GoalUri, clear_goal),
-    "donewhen.run.start": Command(a.RunStart, start, executes=True),
-    "donewhen.run.pause": Command(a.RunLimits, pause),
-    "donewhen.run.resume": Command(a.RunResume, resume, executes=True),
-    "donewhen.run.stop": Command(a.RunLimits, stop),
-    "donewhen.run.answer": Command(a.RunAnswer, answer, executes=True),
-    "donewhen.run.override": Command(a.RunOverride, override),
-    "donewhen.run.dispute": Command(a.RunDispute, dispute, executes=True),
-    "donewhen.run.acceptIntegrity": Command(a.RunAcceptIntegrity, accept_integrity),
-    "donewhen.run.guard": Command(a.RunGuard, guard),
-    "donewhen.run.revert": Command(a.RunRevert, revert, executes=True),
-    "donewhen.run.status": Command(a.RunStatus, status),
-    "donewhen.run.children": Command(a.RunChildren, children),
-    "donewhen.run.iteration": Command(a.RunIteration, iteration),
-    "donewhen.run.file": Command(a.RunFile, file_text),
-    "donewhen.run.changes": Command(a.OfRun, changes),
-    "donewhen.run.proposed": Command(a.RunProposed, proposed),
-    "donewhen.run.evidence": Command(a.RunEvidence, evidence),
-    "donewhen.run.tests": Command(a.RunTests, tests),
-    "donewhen.run.report": Command(a.RunReport, report),
-    "donewhen.run.document": Command(a.RunDocument, document),
-    "donewhen.run.activity": Command(a.RunActivity, activity),
-    "donewhen.run.hint": Command(a.RunHint, hint),
-    "donewhen.run.tell": Command(a.RunTell, answer_in_chat),
-    **{
-        f"donewhen.{one.folder}.{name}": Command(*command)
-        for one in _WITH_COMMANDS
-        for name, command in part_of(one, "editor", "COMMANDS").items()
-    },
-}

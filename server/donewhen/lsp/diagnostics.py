@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from lsprotocol import types
@@ -18,12 +18,6 @@ from donewhen.lsp.navigation import evidence_document
 from donewhen.lsp.positions import to_client
 
 SOURCE = "donewhen"
-SEVERITIES: Mapping[str, types.DiagnosticSeverity] = {
-    "error": types.DiagnosticSeverity.Error,
-    "warning": types.DiagnosticSeverity.Warning,
-    "information": types.DiagnosticSeverity.Information,
-    "hint": types.DiagnosticSeverity.Hint,
-}
 
 Goal = tuple[Path, str]
 """A goal file: its workspace folder, and its path in it."""
@@ -146,7 +140,7 @@ def to_lsp(diagnostic: GoalDiagnostic, root: Path, texts: Texts) -> types.Diagno
     return types.Diagnostic(
         range=types.Range(start, end),
         message=diagnostic.message,
-        severity=SEVERITIES[diagnostic.severity],
+        severity=types.DiagnosticSeverity[diagnostic.severity.capitalize()],
         code=diagnostic.code,
         source=SOURCE,
         related_information=related or None,

@@ -48,7 +48,7 @@ class OpenDocument(TextDocument):
 
     @property
     def bare_lines(self) -> list[str]:
-        """The lines without their ends, as `split_lines` gives them. Not to be changed; edits change it."""
+        """The lines without their ends, as `split_lines` gives them. Not to be changed."""
         if self._bare is None:
             self._bare = split_lines(self.source)
         return self._bare
@@ -73,14 +73,8 @@ class OpenDocument(TextDocument):
         # A line break may be made, or undone, of what stands in the neighbouring lines: they are cut again, too.
         above = max(0, first[0] - 1)
         edited = "".join((*lines[above : first[0]], before, change.text, after, *lines[last[0] + 1 : last[0] + 2]))
-        again = split_keeping_ends(edited)
-        if self._bare is not None:
-            del self._bare[len(lines) :]
-            self._bare[above : last[0] + 2] = [line.rstrip("\r\n") for line in again]
-        lines[above : last[0] + 2] = again
-        if self._bare is not None and (not lines or lines[-1][-1] in "\r\n"):
-            self._bare.append("")
-        self._cut, self._source = lines, None
+        lines[above : last[0] + 2] = split_keeping_ends(edited)
+        self._cut, self._source, self._bare = lines, None, None
 
 
 def _line_and_column(lines: Sequence[str], position: types.Position, encoding: Encoding) -> tuple[int, int]:

@@ -27,19 +27,21 @@ if TYPE_CHECKING:
     from donewhen.lsp.transport import TokenGuard
 
 Handler = Callable[..., Awaitable[Any] | Any]
-"""Takes the session, a command's name if it is of commands, and the params."""
+"""Takes the session and the params."""
 
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """One method: its module in this package, its function, and its entry in the answer to `initialize`."""
+    """One method or command: its module, in this package if it is no other's, its function, and its entry in the answer
+    to `initialize`."""
 
     module: str
     function: str
     options: Any = None
 
     def load(self) -> Handler:
-        return cast("Handler", getattr(import_module(f"donewhen.lsp.{self.module}"), self.function))
+        module = self.module if "." in self.module else f"donewhen.lsp.{self.module}"
+        return cast("Handler", getattr(import_module(module), self.function))
 
 
 FEATURES: dict[str, Feature] = {
@@ -69,41 +71,44 @@ FEATURES: dict[str, Feature] = {
     "donewhen/editorDiagnostics": Feature("synchronizing", "editor_diagnostics"),
 }
 
-COMMANDS = (
-    "donewhen.goal.set",
-    "donewhen.goal.detect",
-    "donewhen.goal.propose",
-    "donewhen.goal.preflight",
-    "donewhen.goal.amend",
-    "donewhen.goal.check",
-    "donewhen.goal.clear",
-    "donewhen.run.start",
-    "donewhen.run.pause",
-    "donewhen.run.resume",
-    "donewhen.run.stop",
-    "donewhen.run.answer",
-    "donewhen.run.override",
-    "donewhen.run.dispute",
-    "donewhen.run.acceptIntegrity",
-    "donewhen.run.guard",
-    "donewhen.run.revert",
-    "donewhen.run.status",
-    "donewhen.run.children",
-    "donewhen.run.iteration",
-    "donewhen.run.file",
-    "donewhen.run.changes",
-    "donewhen.run.proposed",
-    "donewhen.run.evidence",
-    "donewhen.run.tests",
-    "donewhen.run.report",
-    "donewhen.run.document",
-    "donewhen.run.activity",
-    "donewhen.run.hint",
-    "donewhen.run.tell",
-    *(f"donewhen.{one.folder}.{name}" for one in EXTRAS for name in one.editor),
-)
-
-EXECUTE = Feature("commands", "execute")
+COMMANDS: dict[str, Feature] = {
+    "donewhen.goal.set": Feature("goal_commands", "set_goal"),
+    "donewhen.goal.detect": Feature("goal_commands", "detect_checks"),
+    "donewhen.goal.propose": Feature("goal_commands", "propose_goals"),
+    "donewhen.goal.preflight": Feature("goal_commands", "preflight"),
+    "donewhen.goal.amend": Feature("goal_commands", "amend_goal"),
+    "donewhen.goal.check": Feature("goal_commands", "check_goal"),
+    "donewhen.goal.clear": Feature("goal_commands", "clear_goal"),
+    "donewhen.run.start": Feature("commands", "start"),
+    "donewhen.run.pause": Feature("commands", "pause"),
+    "donewhen.run.resume": Feature("commands", "resume"),
+    "donewhen.run.stop": Feature("commands", "stop"),
+    "donewhen.run.answer": Feature("commands", "answer"),
+    "donewhen.run.override": Feature("commands", "override"),
+    "donewhen.run.dispute": Feature("commands", "dispute"),
+    "donewhen.run.acceptIntegrity": Feature("commands", "accept_integrity"),
+    "donewhen.run.guard": Feature("commands", "guard"),
+    "donewhen.run.revert": Feature("commands", "revert"),
+    "donewhen.run.status": Feature("commands", "status"),
+    "donewhen.run.children": Feature("commands", "children"),
+    "donewhen.run.iteration": Feature("commands", "iteration"),
+    "donewhen.run.file": Feature("commands", "file_text"),
+    "donewhen.run.changes": Feature("commands", "changes"),
+    "donewhen.run.proposed": Feature("commands", "proposed"),
+    "donewhen.run.evidence": Feature("commands", "evidence"),
+    "donewhen.run.tests": Feature("commands", "tests"),
+    "donewhen.run.report": Feature("commands", "report"),
+    "donewhen.run.document": Feature("commands", "document"),
+    "donewhen.run.activity": Feature("commands", "activity"),
+    "donewhen.run.hint": Feature("commands", "hint"),
+    "donewhen.run.tell": Feature("commands", "answer_in_chat"),
+    **{
+        f"donewhen.{one.folder}.{name}": Feature(one.editor_module, function)
+        for one in EXTRAS
+        for name, function in one.editor.items()
+    },
+}
+"""The functions of these take `(session, argument)`, and say of what type that is."""
 
 
 class Connection:
@@ -167,7 +172,7 @@ _IMPORTING = threading.Lock()
 
 def _imported_session() -> type[Session]:
     with _IMPORTING:
-        for feature in (EXECUTE, *FEATURES.values()):
+        for feature in (*COMMANDS.values(), *FEATURES.values()):
             feature.load()
         from donewhen.lsp.session import Session
     return Session
@@ -186,15 +191,19 @@ def register(connection: Connection) -> None:
         """What must not outlive the client ends before the answer."""
         await connection.disconnect("the editor was closed or restarted the server")
 
-    def handler(feature: Feature, *named: str) -> Callable[..., Awaitable[Any]]:
+    def handler(feature: Feature, *, command: bool = False) -> Callable[..., Awaitable[Any]]:
         async def handle(params: Any = None) -> Any:
-            session = await connection.session()
-            result = feature.load()(session, *named, params)
+            session, perform = await connection.session(), feature.load()
+            if command:
+                from donewhen.lsp.arguments import argument_of, read  # not above: they know the engine
+
+                params = read(argument_of(perform), params)
+            result = perform(session, params)
             return await result if inspect.isawaitable(result) else result
 
         return handle
 
     for method, feature in FEATURES.items():
         server.feature(method, feature.options)(handler(feature))
-    for name in COMMANDS:
-        server.command(name)(handler(EXECUTE, name))
+    for name, feature in COMMANDS.items():
+        server.command(name)(handler(feature, command=True))

@@ -181,6 +181,7 @@ async def amend_goal(session: Session, argument: a.GoalAmend) -> dict[str, Any]:
 
 
 async def check_goal(session: Session, argument: a.GoalUri) -> dict[str, Any]:
+    session.require_trust()
     place = goal_place(session, argument.goal_uri)
     folder = await session.folder(place.root)
     async with session.host.turn():

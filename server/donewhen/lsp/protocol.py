@@ -8,7 +8,6 @@ Each message becomes a task; tasks begin in the order in which their messages ca
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import inspect
 import itertools
 import json
@@ -17,25 +16,21 @@ import logging
 import os
 import re
 from collections.abc import Callable, Generator, Iterable, Mapping
-from concurrent.futures import Future
 from enum import Enum
-from threading import Event
-from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote_to_bytes
 
 import cattrs
 from lsprotocol import types
-from pygls.capabilities import get_capability
-from pygls.constants import ATTR_REGISTERED_NAME
 from pygls.exceptions import (
     JsonRpcException,
     JsonRpcInternalError,
     JsonRpcInvalidParams,
     JsonRpcInvalidRequest,
     JsonRpcParseError,
+    JsonRpcRequestCancelled,
     JsonRpcServerNotInitialized,
 )
-from pygls.io_ import run_async
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, default_converter, lsp_method
 
@@ -49,7 +44,7 @@ from donewhen.core.errors import (
     UnknownRun,
     WrongAnswer,
 )
-from donewhen.lsp.client_profile import JsonObject, object_or_empty
+from donewhen.lsp.client_profile import JsonObject, at, client_encoding, object_or_empty
 from donewhen.lsp.documents import OpenDocuments
 from donewhen.lsp.transport import BrokenFrame
 from donewhen.version import __version__
@@ -88,25 +83,28 @@ class Protocol(LanguageServerProtocol):
         super().__init__(server, converter)
         self._numbers = itertools.count(1)
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._asked: dict[MsgId, asyncio.Task[Any]] = {}
+        """What the client waits for; `_request_futures` has what we ask it."""
 
     # ------------------------------------------------------------------------------------ inbound
 
-    def structure_message(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Unchanged: pygls calls this for every object within a message, and mistakes one with a key `jsonrpc` for a
-        separate message. `handle_message` structures the whole."""
-        return data
-
-    def refuse_unreadable(self, problem: Exception, _: object) -> None:
-        """Answers a message that is not JSON, as pygls' reading loop reports it."""
+    def take(self, body: bytes) -> None:
+        """Handles one message as it came; never raises."""
         self.spoken_to = True
-        self._refuse(None, JsonRpcParseError("the message is not JSON"))
-        if not isinstance(problem, ValueError | RecursionError):
-            logger.error("a message could not be handled", exc_info=problem)
+        try:
+            message = json.loads(body)
+        except (ValueError, RecursionError):
+            self._refuse(None, JsonRpcParseError("the message is not JSON"))
+            return
+        try:
+            self.handle_message(message)
+        except Exception:
+            logger.exception("a message could not be handled")
+            self._refuse(None, JsonRpcInternalError("the message could not be handled"))
 
     def handle_message(self, message: object) -> None:
-        """Handles one message; never raises. pygls drops messages that it can't structure, serves requests before
-        `initialize`, and doesn't answer those after `shutdown`."""
-        self.spoken_to = True
+        """Handles one message. pygls drops messages that it can't structure, serves requests before `initialize`, and
+        doesn't answer those after `shutdown`."""
         if not isinstance(message, dict):
             self._refuse(None, JsonRpcInvalidRequest("a message is one JSON object"))
             return
@@ -130,10 +128,11 @@ class Protocol(LanguageServerProtocol):
             return
         if method == types.SHUTDOWN:
             self._shutdown = True
-            for future in list(self._request_futures.values()):
-                if isinstance(future, asyncio.Task):
-                    future.cancel()
-        contextvars.copy_context().run(self._handle_request, number, method, params)
+            for task in self._tasks:
+                task.cancel()
+        asked = cast("MsgId", number)
+        self._asked[asked] = self._begin(method, params)
+        self._asked[asked].add_done_callback(lambda done: self._answer(asked, done))
 
     def _admit(self, number: object, method: object, message: JsonObject) -> None:
         """Raises JsonRpcException if the request is not allowed, or not now."""
@@ -141,7 +140,7 @@ class Protocol(LanguageServerProtocol):
             not _is_id(number)
             or not isinstance(method, str)
             or message.get("jsonrpc") != self.VERSION
-            or number in self._request_futures
+            or number in self._asked
         ):
             raise JsonRpcInvalidRequest("a request has jsonrpc 2.0, a method and an id not in use")
         if self._shutdown:
@@ -156,11 +155,10 @@ class Protocol(LanguageServerProtocol):
         method = message["method"]
         if method == types.CANCEL_REQUEST:
             number = object_or_empty(message.get("params")).get("id")
-            # Our own requests are in the same table; a client can't cancel those.
-            if _is_id(number) and isinstance(self._request_futures.get(cast("MsgId", number)), asyncio.Task):
-                self._handle_cancel_notification(cast("MsgId", number))
+            if _is_id(number) and (task := self._asked.get(cast("MsgId", number))) is not None:
+                task.cancel()
         elif method == types.EXIT:
-            self._handle_notification(method, None)
+            self._begin(method, None)
         elif self._initialized and not self._shutdown:
             try:
                 self._get_handler(method)
@@ -168,7 +166,7 @@ class Protocol(LanguageServerProtocol):
             except JsonRpcException as problem:
                 logger.warning("%s: %s", method, problem)
                 return
-            contextvars.copy_context().run(self._handle_notification, method, params)
+            self._begin(method, params).add_done_callback(_log_failure)
 
     def _params(self, message: JsonObject) -> Any:
         """The params, typed if LSP knows the method, else unchanged: pygls requires them to exist, makes named tuples
@@ -176,59 +174,41 @@ class Protocol(LanguageServerProtocol):
         method, params = message["method"], message.get("params")
         refuse_unusable(params)
         if method == types.INITIALIZE:
-            return initialize_params(params, self._converter)
+            return initialize_params(params)
         known = self.get_message_type(method)
         if known is None:
             return params
         try:
             return self._converter.structure({**message, "params": params}, known).params
         except Exception as problem:
-            raise JsonRpcInvalidParams(f"{method}: {where(problem)}") from problem
+            raise JsonRpcInvalidParams(f"{method}: {cattrs.transform_error(problem)[0]}") from problem
 
     # ------------------------------------------------------------------------- handlers as tasks
 
-    def _execute_handler(
-        self,
-        msg_id: MsgId,
-        handler: Callable[..., Any],
-        callback: Callable[[Any], None],
-        args: tuple[Any, ...] | None = None,
-        kwargs: dict[str, Any] | None = None,
-    ) -> None:
+    def _begin(self, method: str, params: Any) -> asyncio.Task[Any]:
         """Every handler is one task, so that cancelling its request cancels whatever it awaits. pygls runs generators,
         and so every command, outside of the future that it cancels, and calls functions that are not coroutines at
         once, before the handlers of earlier messages."""
-        name = getattr(handler, "method_name", None) or getattr(handler, ATTR_REGISTERED_NAME, None)
-        task = asyncio.get_running_loop().create_task(_performed(handler, args or (), kwargs or {}), name=name)
-        self._request_futures[msg_id] = cast("Future[Any]", task)
+        work = _performed(self._get_handler(method), (params,), {})
+        task = asyncio.get_running_loop().create_task(work, name=method)
         self._tasks.add(task)
-
-        def over(done: asyncio.Task[Any]) -> None:
-            self._tasks.discard(done)
-            if self._request_futures.get(msg_id) is cast("object", done):
-                del self._request_futures[msg_id]
-            callback(done)
-
-        task.add_done_callback(over)
+        task.add_done_callback(self._tasks.discard)
+        return task
 
     async def settled(self) -> None:
         """Returns when nothing that the client sent is being handled."""
         while self._tasks:
             await asyncio.wait(self._tasks)
 
-    def _send_handler_result(self, future: Any, *, msg_id: MsgId) -> None:
+    def _answer(self, number: MsgId, done: asyncio.Task[Any]) -> None:
         """Answers expected failures in their own words, and defects without a trace or a path."""
-        problem = None if future.cancelled() else future.exception()
-        if problem is None:
-            super()._send_handler_result(future, msg_id=msg_id)
-            return
-        self._refuse(msg_id, _refusal(future.get_name(), problem))
-
-    def _check_handler_result(self, future: Any) -> None:
-        """A notification has no answer: its errors go to the log, not into the user's face."""
-        if not future.cancelled() and (problem := future.exception()) is not None:
-            expected = isinstance(problem, JsonRpcException | DoneWhenError | ClientSilent)
-            logger.warning("%s: %s", future.get_name(), problem, exc_info=None if expected else problem)
+        del self._asked[number]
+        if done.cancelled():
+            self._refuse(number, JsonRpcRequestCancelled("the request was cancelled"))
+        elif (problem := done.exception()) is not None:
+            self._refuse(number, _refusal(done.get_name(), problem))
+        else:
+            self._send_response(number, done.result())
 
     # ----------------------------------------------------------------------------------- lifecycle
 
@@ -236,7 +216,7 @@ class Protocol(LanguageServerProtocol):
     def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
         result = yield from super().lsp_initialize(params)
         self._workspace = OpenDocuments.of(self.workspace)
-        if not get_capability(params.capabilities, "workspace.diagnostics.refresh_support"):
+        if at(params.capabilities.experimental, "workspace.diagnostics.refreshSupport") is not True:
             # A client that can't be asked to pull again (Neovim 0.11) would keep what it pulled beside what is pushed.
             result.capabilities.diagnostic_provider = None
         # Not before it is admitted, which is before the next message is read: what a client sends at the heels of an
@@ -262,7 +242,7 @@ class Protocol(LanguageServerProtocol):
     def lost(self) -> None:
         """The client is gone: nobody waits for answers, and nobody gives any."""
         for future in list(self._request_futures.values()):
-            if not isinstance(future, asyncio.Task) and not future.done():
+            if not future.done():
                 future.set_exception(ClientSilent("the client is gone"))
         for task in list(self._tasks):
             task.cancel()
@@ -343,7 +323,7 @@ class Protocol(LanguageServerProtocol):
         """Ends the answered request, if anybody still waits: in pygls a late reply raises InvalidStateError."""
         number = message.get("id")
         future = self._request_futures.get(cast("MsgId", number)) if _is_id(number) else None
-        if future is None or isinstance(future, asyncio.Task) or future.done():
+        if future is None or future.done():
             logger.info("ignored a reply that no request was waiting for")
         elif "error" in message:
             error = message["error"]
@@ -381,7 +361,10 @@ class Server(LanguageServer):
 
         async def serve_reader() -> None:
             try:
-                await run_async(Event(), cast("Any", reader), self.protocol, logger, self.protocol.refuse_unreadable)
+                while (body := await reader.body()) is not None:
+                    self.protocol.take(body)
+                    # Its task runs first: many messages that arrive at once must not block the loop.
+                    await asyncio.sleep(0)
             except BrokenFrame as problem:
                 self.protocol.spoken_to = True
                 logger.error("the client's input is not an LSP message: %s", problem)
@@ -416,6 +399,13 @@ async def _performed(handler: Callable[..., Any], args: tuple[Any, ...], kwargs:
         except StopIteration as end:
             return end.value
         value = await _performed(inner, inner_args, inner_kwargs or {})
+
+
+def _log_failure(done: asyncio.Task[Any]) -> None:
+    """A notification has no answer: its errors go to the log, not into the user's face."""
+    if not done.cancelled() and (problem := done.exception()) is not None:
+        expected = isinstance(problem, JsonRpcException | DoneWhenError | ClientSilent)
+        logger.warning("%s: %s", done.get_name(), problem, exc_info=None if expected else problem)
 
 
 def _is_id(number: object) -> bool:
@@ -458,8 +448,6 @@ linecache.clearcache()
 
 _NAMED = re.compile(r"(?:^|[a-z])uris?$|^(?:root|file)?[pP]aths?$", re.IGNORECASE)
 
-AttrsT = TypeVar("AttrsT")
-
 
 def lsp_converter() -> cattrs.Converter:
     """lsprotocol's own, but null is no text: a document would hold "None"."""
@@ -485,10 +473,10 @@ def _configuration(given: Mapping[str, Any], _: object) -> types.DidChangeConfig
     return types.DidChangeConfigurationParams(given.get("settings"))
 
 
-def initialize_params(params: object, converter: cattrs.Converter) -> types.InitializeParams:
-    """What a client says about itself. An invalid capability counts as absent, so no client is refused because of it,
-    or because of a field that LSP requires but nothing depends on. Raises JsonRpcInvalidParams if an essential field is
-    malformed."""
+def initialize_params(params: object) -> types.InitializeParams:
+    """What a client says about itself; its capabilities as they came, which `read_profile` reads: LSP grows, and no
+    client is refused because of an ability that lsprotocol doesn't know, or of a field that nothing depends on. Raises
+    JsonRpcInvalidParams if an essential field is malformed."""
     if not isinstance(params, dict):
         raise JsonRpcInvalidParams("initialize: params must be an object")
     given = cast("dict[str, Any]", params)
@@ -498,8 +486,10 @@ def initialize_params(params: object, converter: cattrs.Converter) -> types.Init
             raise JsonRpcInvalidParams(f"initialize: {name} must be {wanted} or null")
     named = cast("list[object]", given.get("workspaceFolders") or [])
     uris = [object_or_empty(one).get("uri") for one in named]
+    able = object_or_empty(given.get("capabilities"))
+    encodings = types.GeneralClientCapabilities(position_encodings=[client_encoding(able)])
     return types.InitializeParams(
-        capabilities=_as_far_as_it_fits(given.get("capabilities") or {}, types.ClientCapabilities, converter),
+        capabilities=types.ClientCapabilities(general=encodings, experimental=able),
         process_id=given.get("processId"),
         root_uri=given.get("rootUri") or None,
         root_path=given.get("rootPath") or None,
@@ -516,35 +506,6 @@ _UNDERSTOOD: tuple[tuple[str, type, str], ...] = (
     ("workspaceFolders", list, "a list"),
     ("initializationOptions", dict, "an object"),
 )
-
-
-def _as_far_as_it_fits(given: Mapping[str, Any], wanted: type[AttrsT], converter: cattrs.Converter) -> AttrsT:
-    """LSP grows, and clients make mistakes: each part that doesn't fit counts as absent, and the rest is kept."""
-    found: dict[str, Any] = {}
-    for field in cast("Any", wanted).__attrs_attrs__:
-        value = given.get(re.sub(r"_([a-z])", lambda match: match[1].upper(), field.name))
-        inner = next((one for one in get_args(field.type) if hasattr(one, "__attrs_attrs__")), None)
-        try:
-            if isinstance(value, dict) and inner is not None:
-                found[field.name] = _as_far_as_it_fits(cast("JsonObject", value), inner, converter)
-            else:
-                found[field.name] = None if value is None else converter.structure(value, field.type)
-        except Exception:  # noqa: BLE001 - whatever is odd about it
-            found[field.name] = None
-    return wanted(**found)
-
-
-def where(problem: BaseException) -> str:
-    """The wrong field, without Python's type names or paths."""
-    path: list[str] = []
-    while isinstance(problem, cattrs.BaseValidationError) and problem.exceptions:
-        problem = problem.exceptions[0]
-        notes = cast("list[Any]", getattr(problem, "__notes__", []))
-        names = [getattr(note, "name", getattr(note, "index", None)) for note in notes]
-        path += [str(name) for name in names if name is not None]
-    if isinstance(problem, KeyError) and problem.args:
-        path.append(str(problem.args[0]))
-    return f"the value of {'.'.join(path)} is missing or of the wrong type" if path else "the params are not valid"
 
 
 def refuse_unusable(params: object) -> None:

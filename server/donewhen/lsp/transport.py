@@ -1,6 +1,6 @@
 """How messages travel: standard streams, or one client at a time on a loopback port.
 
-pygls reads and writes through the classes of this module. The standard streams have one thread each for reading and
+The standard streams have one thread each for reading and
 writing, because no event loop can wait for a pipe, a file and a console alike on every platform. The threads touch only
 their descriptor, their queue and the loop's thread-safe entry; neither shares a pool with any other work.
 """
@@ -35,45 +35,28 @@ class BrokenFrame(Exception):
 
 
 class Reader:
-    """A client's bytes in the form that pygls reads: a line `Content-Length`, an empty line, a body.
-
-    pygls knows only this spelling of the header, and no limits: other headers, other cases and bare newlines, which LSP
-    allows or clients send, are handled here. `strict` refuses every header but Content-Length and Content-Type as soon
-    as its line is complete: what a browser sends to a loopback port is never taken for a message.
-    """
+    """A client's messages. pygls' own loop knows one spelling of the header, and no limits: other headers, other cases
+    and bare newlines, which LSP allows or clients send, are read here. `strict` refuses every header but Content-Length
+    and Content-Type as soon as its line is complete: what a browser sends to a loopback port is never taken for a
+    message."""
 
     def __init__(self, stream: asyncio.StreamReader, *, strict: bool = False) -> None:
         self._stream = stream
         self._strict = strict
-        self._length = 0
-        self._in_header = False
 
-    async def readline(self) -> bytes:
-        """The next line of a header; empty at the end of input. Raises BrokenFrame."""
-        if self._in_header:
-            self._in_header = False
-            return b"\r\n"
-        # The last message's tasks run first: many messages that arrive at once must not block the loop.
-        await asyncio.sleep(0)
+    async def body(self) -> bytes | None:
+        """The body of the next message; None at the end of input, or if that comes within it. Raises BrokenFrame."""
         length: int | None = None
         while line := await self._read_header_line():
             if text := line.rstrip(b"\r\n"):
                 length = self._content_length(text, length)
             elif length is not None:
-                self._length, self._in_header = length, True
-                return b"Content-Length: %d\r\n" % (length or 1)
+                with contextlib.suppress(asyncio.IncompleteReadError):
+                    return await self._stream.readexactly(length)
+                return None
             elif self._strict:
                 raise BrokenFrame("no Content-Length header")
-        return b""
-
-    async def readexactly(self, n: int) -> bytes:
-        """A body; empty if the input ends within it. A body of length 0 becomes a space: pygls skips length 0."""
-        if self._length == 0:
-            return b" "
-        try:
-            return await self._stream.readexactly(n)
-        except asyncio.IncompleteReadError:
-            return b""
+        return None
 
     async def _read_header_line(self) -> bytes:
         try:

@@ -18,7 +18,6 @@ from donewhen.plugins.registering import (
     FAILURES,
     Hook,
     Registered,
-    called_soundly,
     error_text,
     not_the_plugins,
     sound_outcome,
@@ -34,6 +33,7 @@ from donewhen.ports import (
     TurnBehind,
     VerdictReport,
 )
+from donewhen.threads import called
 
 NOBODY: frozenset[str] = frozenset()
 
@@ -330,7 +330,7 @@ def plugin_tool(one: Offered[NewTool], essential: frozenset[str]) -> PluginTool:
 async def _tool_outcome(tool: NewTool, use: ToolUse, context: PluginContext) -> ToolOutcome:
     """Raises TypeError for an answer, or a Halt, that can't be kept."""
     try:
-        found = await called_soundly(tool.run, use.input, context)
+        found = await called(tool.run, use.input, context)
         if isinstance(found, Halt):
             raise found  # a returned Halt counts like a raised one
     except Halt as halt:

@@ -14,8 +14,9 @@ from donewhen.core.goal import Check, Requirement
 from donewhen.core.verdict import judged
 from donewhen.plugins.collecting import Offered
 from donewhen.plugins.records import NewCheck
-from donewhen.plugins.registering import FAILURES, called_soundly, error_text
+from donewhen.plugins.registering import error_text
 from donewhen.ports import Checker
+from donewhen.threads import called
 
 PREFIX = "check:"
 
@@ -68,15 +69,9 @@ class PluginChecker:
         limit = asyncio.timeout(timeout)
         try:
             async with limit:
-                found = await called_soundly(one.record.run, argument, self.root)
-        except TimeoutError as error:
+                outcome, reason = judged(await called(one.record.run, argument, self.root))
+        except Exception as error:  # noqa: BLE001  # an exception is a failed check with its message
             if limit.expired():
                 return Outcome.TIMED_OUT, f"timed out after {timeout:g} s"
             return Outcome.FAILED, f"the plugin {one.plugin} failed: {error_text(error)}"
-        except FAILURES as error:  # an exception is a failed check with its message
-            return Outcome.FAILED, f"the plugin {one.plugin} failed: {error_text(error)}"
-        try:
-            outcome, reason = judged(found)
-        except FAILURES as error:  # even inspecting the answer may fail
-            outcome, reason = Outcome.NOT_RUN, f"what the check returned can't be read: {error_text(error)}"
         return outcome, reason if outcome is not Outcome.NOT_RUN else f"the plugin {one.plugin}: {reason}"

@@ -27,9 +27,6 @@ class Critic:
         if turn.result.error is not None or turn.result.claim.state != "finished" or turn.refinements >= self._most:
             return None
         context.activity("asking the critic")
-        if inspect.iscoroutinefunction(self._ask):
-            feedback = await self._ask(turn)
-        else:
-            found = await in_thread(self._ask, turn)
-            feedback = await found if inspect.isawaitable(found) else found
+        found = await in_thread(self._ask, turn)
+        feedback = await found if inspect.isawaitable(found) else found
         return Refine(feedback) if feedback and feedback.strip() else None

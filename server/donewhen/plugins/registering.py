@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import inspect
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +14,7 @@ import donewhen.plugins.points as points
 from donewhen.core.errors import LedgerError, UsageError
 from donewhen.core.plugging import Halt, ToolOutcome, plain_data
 from donewhen.plugins.points import HOOKS, PROJECT
+from donewhen.threads import failing_as_a_call, run_in_thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Hook:
         task = asyncio.current_task()
         before = task.cancelling() if task is not None else 0
         try:
-            with failing_soundly():
+            with failing_as_a_call():
                 found = self.function(**{name: given[name] for name in self.arguments})
                 answer = await found if inspect.isawaitable(found) else found
             if isinstance(answer, Halt):
@@ -186,39 +186,6 @@ def sound_outcome(found: object) -> ToolOutcome:
     return found
 
 
-# Functions of plugins: plain ones run in a thread, and some end in a way that no function should.
-
-
-@contextlib.contextmanager
-def failing_soundly() -> Generator[None]:
-    """Whatever a plugin raises is its failure. A CancelledError that nobody caused by cancelling this task, for example
-    from the plugin's own cancelled task, becomes RuntimeError."""
-    try:
-        yield
-    except (Exception, SystemExit, KeyboardInterrupt, GeneratorExit):
-        raise
-    except BaseException as error:
-        task = asyncio.current_task()
-        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
-            raise
-        raise RuntimeError(f"it raised {type(error).__name__}: {error}".rstrip(": ")) from error
-
-
 async def in_thread(function: Callable[..., Any], *given: Any) -> Any:
     """Its return value or exception. A thread can't be stopped: a cancelled one runs on, and its result is ignored."""
-
-    def run_function() -> Any:
-        try:
-            return function(*given)
-        except StopIteration as error:  # a future can't carry StopIteration: the caller would wait for ever
-            raise RuntimeError("StopIteration") from error
-
-    return await asyncio.to_thread(run_function)
-
-
-async def called_soundly(function: Callable[..., Any], *given: Any) -> Any:
-    """Runs an async function on the loop and a plain one in a thread: neither blocks the loop."""
-    with failing_soundly():
-        aside = not inspect.iscoroutinefunction(function)
-        found = await in_thread(function, *given) if aside else function(*given)
-        return await found if inspect.isawaitable(found) else found
+    return await run_in_thread(lambda: function(*given))

@@ -9,7 +9,6 @@ from donewhen.core.work import ModelFacts, Price
 from donewhen.ports.folder import (
     Dialogue,
     EditorView,
-    Folded,
     KeptTrees,
     Processes,
     ProcessOptions,
@@ -88,7 +87,6 @@ __all__ = [
     "EditorView",
     "FileText",
     "FilesOf",
-    "Folded",
     "Found",
     "Grants",
     "GuardedFiles",

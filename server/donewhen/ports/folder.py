@@ -18,28 +18,12 @@ class TreeState:
     changed: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Folded:
-    """How many files there are fewer, and how many bytes; negative if there are more."""
-
-    files: int = 0
-    bytes: int = 0
-
-
 class KeptTrees(Protocol):
     """The trees that the runs of a workspace kept. Other processes may keep, and read, trees meanwhile."""
 
-    def packs(self) -> int:
-        """How many there are of what grows with each tree that is kept."""
-        ...
-
-    async def fold(self, *, all_of_them: bool = False) -> Folded:
-        """Makes many small packs one, or all. Nothing is lost. Raises OSError."""
-        ...
-
-    async def prune(self, needed: Collection[str]) -> Folded:
-        """Removes what neither these trees hold nor any that was kept lately. Raises OSError and WorkspaceError; then
-        nothing that is needed is lost, and the rest goes the next time."""
+    async def prune(self, needed: Collection[str]) -> None:
+        """Removes what neither these trees hold nor any that was kept lately. Raises WorkspaceError; then nothing is
+        removed, and it goes the next time."""
         ...
 
 

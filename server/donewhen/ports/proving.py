@@ -284,7 +284,7 @@ class AuditContext(Protocol):
         ...
 
     async def record(self, observation: Observation) -> Evidence:
-        """Puts what the judge is shown on record, so that it can be cited."""
+        """Puts what the judge is shown on record, once, so that it can be cited."""
         ...
 
     async def run_check(self, check: Check) -> Evidence:

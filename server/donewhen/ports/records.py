@@ -197,7 +197,7 @@ class RunLock(Protocol):
         """File descriptors that every child of a run inherits (POSIX), so that a restart can't race orphans."""
         ...
 
-    async def end_leftovers(self, token: str, within: float = 2.0) -> int:
+    async def end_leftovers(self, token: str) -> int:
         """Ends the processes that carry this run's token, and no others; returns how many there were. Raises
         HeldElsewhere if some stay."""
         ...

@@ -137,23 +137,10 @@ class WireStep(Wire):
 def step_json(step: RunStep, root: Path, *, full: bool = False) -> dict[str, Any]:
     """A step as JSON; its texts bounded, unless `full`."""
     text, diff = (one if full else keep_ends(one, MAX_TEXT) for one in (step.text, step.diff))
-    return WireStep(
-        id=step.id,
-        order=step.order,
-        at=wire_time(step.at),
-        iteration=step.iteration,
-        kind=step.kind,
-        lead=_lead(step),
-        title=step.title,
-        state=step.state,
-        text=text,
-        diff=diff,
-        cut=text != step.text or diff != step.diff,
-        uri=None if step.path is None else (root / step.path).as_uri(),
-        added=step.added,
-        removed=step.removed,
-        evidence_id=step.evidence_id,
-    ).model_dump(mode="json", by_alias=True)
+    uri = None if step.path is None else (root / step.path).as_uri()
+    cut = text != step.text or diff != step.diff
+    shown = {"at": wire_time(step.at), "lead": _lead(step), "text": text, "diff": diff, "cut": cut, "uri": uri}
+    return WireStep.model_validate({**plain(step), **shown}).model_dump(mode="json", by_alias=True)
 
 
 def _lead(step: RunStep) -> str:

@@ -17,9 +17,10 @@ from urllib.parse import unquote
 from zlib import crc32
 
 from donewhen.core.answers import AnswerForm, answer_choices, answer_form
+from donewhen.core.questions import QuestionContext
 from donewhen.core.trouble import Repair
 from donewhen.core.verdict import GRADES
-from donewhen.core.words import counted, duration, sentence, shortened
+from donewhen.core.words import counted, duration, money, sentence, shortened
 from donewhen.core.work import WEAK_JUDGE, ResponseKind
 from donewhen.engine.api import CallSummary, IterationDetail
 from donewhen.wire.snapshot import (
@@ -93,11 +94,11 @@ class WireRow(Wire):
     number: int
     label: str
     facts: str
-    summary: str
-    point: str
-    score: float | None
-    usd: float | None
-    tone: Tone
+    summary: str = ""
+    point: str = ""
+    score: float | None = None
+    usd: float | None = None
+    tone: Tone = "plain"
     version: str
 
 
@@ -140,9 +141,9 @@ class WireChoice(Wire):
 
     label: str
     detail: str
-    response: ResponseKind | None
-    remember: Literal["run", "workspace"] | None
-    instead: Literal["addCheck", "chooseJudge"] | None
+    response: ResponseKind | None = None
+    remember: Literal["run", "workspace"] | None = None
+    instead: Literal["addCheck", "chooseJudge"] | None = None
     text: str = ""
 
 
@@ -496,13 +497,6 @@ def tally(met: int, total: int, waived: int = 0) -> str:
 
 def _run_tally(run: Snapshot) -> str:
     return tally(run.counts.met, run.counts.total, run.counts.waived)
-
-
-def money(usd: float | None) -> str:
-    """US dollars; that a price is unknown is said, since it is not nothing."""
-    if usd is None:
-        return "cost unknown"
-    return f"${usd:.4f}" if usd != 0 and usd < 0.01 else f"${usd:.2f}"
 
 
 def _spent(usd: float | None) -> list[str]:
@@ -1031,10 +1025,6 @@ def _timeline(run: Snapshot) -> WireTimeline:
             label=f"Iteration {run.iteration}",
             facts=state,
             summary=activity,
-            point="",
-            score=None,
-            usd=None,
-            tone="plain",
             version=f"{run.sequence} {activity}",
         )
         if under_way
@@ -1088,11 +1078,9 @@ def _before(run: Snapshot) -> WireRow | None:
         number=0,
         label="Before the first iteration",
         facts=met,
-        summary="",
         point=f"{_percent(run.baseline.score)} · {met}",
         score=run.baseline.score,
         usd=0,
-        tone="plain",
         version=met,
     )
 
@@ -1111,12 +1099,12 @@ class WireLine(Wire):
     """`lead` is what kind of thing `text` is about; `evidence_id` or `uri`, a file that the iteration changed, is what
     it leads to."""
 
-    lead: str
+    lead: str = ""
     text: str
-    note: str
-    tone: Tone
-    evidence_id: str | None
-    uri: str | None
+    note: str = ""
+    tone: Tone = "plain"
+    evidence_id: str | None = None
+    uri: str | None = None
 
 
 class WireSection(Wire):
@@ -1130,44 +1118,32 @@ def iteration_sections(detail: IterationDetail, root: Path) -> list[WireSection]
     state = "a question" if claim.state == "question" else claim.state
     # A worker that finished and said nothing more needs no line.
     silent = claim.text == "" and claim.state == "finished"
-    work = [_wire_line(one.summary, lead=one.kind, tone="plain" if one.ok else "bad") for one in detail.steps]
-    work += [] if detail.error is None else [_wire_line(detail.error, tone="bad")]
+    work = [WireLine(text=one.summary, lead=one.kind, tone="plain" if one.ok else "bad") for one in detail.steps]
+    work += [] if detail.error is None else [WireLine(text=detail.error, tone="bad")]
     checks: list[WireLine] = []
     for check in detail.checks:
         note = unmarked(check.reason) or ("passed" if check.passed else "not passed")
         tone = "good" if check.passed else "bad"
-        checks.append(_wire_line(check.command, note, tone=tone, evidence_id=check.evidence_id))
+        checks.append(WireLine(text=check.command, note=note, tone=tone, evidence_id=check.evidence_id))
     verdict: list[WireLine] = []
     for one in detail.verdict:
         tone = "good" if one.status in ("met", "waived") else "bad" if one.status == "unmet" else "plain"
         cited = one.evidence_ids[0] if one.evidence_ids else None
         said = unmarked(one.reason)
-        verdict.append(_wire_line(f"R{one.number} {one.status}", said, tone=tone, evidence_id=cited))
+        verdict.append(WireLine(text=f"R{one.number} {one.status}", note=said, tone=tone, evidence_id=cited))
     sections: list[WireSection] = []
     for title, lines in (
         ("What the worker did", work),
-        ("What the worker says", [] if silent else [_wire_line(claim.text or state, state)]),
+        ("What the worker says", [] if silent else [WireLine(text=claim.text or state, note=state)]),
         ("Checks", checks),
         ("Verdict", verdict),
-        ("Changed files", [_wire_line(path, uri=(root / path).as_uri()) for path in detail.changed]),
+        ("Changed files", [WireLine(text=path, uri=(root / path).as_uri()) for path in detail.changed]),
         ("Calls to models", _call_lines(detail.calls)),
     ):
         left = len(lines) - MAX_LINES
-        more = [_wire_line(f"… and {left} more")] if left > 0 else []
+        more = [WireLine(text=f"… and {left} more")] if left > 0 else []
         sections += [WireSection(title=title, lines=[*lines[:MAX_LINES], *more])] if lines else []
     return sections
-
-
-def _wire_line(
-    text: str,
-    note: str = "",
-    *,
-    lead: str = "",
-    tone: Tone = "plain",
-    evidence_id: str | None = None,
-    uri: str | None = None,
-) -> WireLine:
-    return WireLine(lead=lead, text=text, note=note, tone=tone, evidence_id=evidence_id, uri=uri)
 
 
 def _call_lines(calls: Sequence[CallSummary]) -> list[WireLine]:
@@ -1186,7 +1162,7 @@ def _call_lines(calls: Sequence[CallSummary]) -> list[WireLine]:
             money(sum(prices) if len(prices) == len(usages) else None),
             f"{failed} failed" if failed else "",
         ]
-        lines.append(_wire_line(f"{role}: {model}", _joined(facts), tone="bad" if failed else "plain"))
+        lines.append(WireLine(text=f"{role}: {model}", note=_joined(facts), tone="bad" if failed else "plain"))
     return lines
 
 
@@ -1252,11 +1228,7 @@ def _cut(text: str, most: int) -> str:
 
 def _context(one: WireInterrupt) -> list[str]:
     """What stands around it, a paragraph each: where a command would run, what the worker said, what it did before."""
-    return [
-        *([f"In {visible(one.folder)}"] if one.folder else []),
-        *([f"The worker says: {visible(one.said)}"] if one.said else []),
-        *([f"Just before, it {visible(one.before)}"] if one.before else []),
-    ]
+    return [visible(line) for line in QuestionContext(one.said, one.before).lines(one.folder)]
 
 
 def _is_diff(preview: str) -> bool:
@@ -1308,16 +1280,12 @@ def _choices(one: WireInterrupt) -> tuple[list[WireChoice], list[int]]:
             detail=choice.detail,
             response=choice.response,
             remember=choice.remember or None,
-            instead=None,
             text=choice.text,
         )
         for choice in answer_choices(one.kind, one.about, remembers=one.remembers)
     )
     if one.about.startswith("requirement:"):
-        instead = [
-            WireChoice(label=label, detail=detail, response=None, remember=None, instead=what)
-            for label, detail, what in INSTEAD
-        ]
+        instead = [WireChoice(label=label, detail=detail, instead=what) for label, detail, what in INSTEAD]
         return [*instead, no, *others], [*range(len(instead) + 1 + len(others))]
     if no.response == "approve":
         return [no, *others], [*range(1 + len(others))]

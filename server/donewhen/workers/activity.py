@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -14,68 +14,21 @@ from donewhen.core.words import shortened
 from donewhen.ports import Grants, LiveRoom, LiveRooms, Turn, TurnContext
 
 MAX_ACTIVITY = 200
-EVERY = 0.1
-"""Seconds between two reported lines, so that a flood of output costs next to nothing."""
-
 _MAX_READ = 4_096
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[@-Z\\-_])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
-class LiveOutput:
-    """Reports lines as they arrive, at most one each `every` seconds; the last one is never dropped. Empty lines are
-    left out."""
-
-    def __init__(self, tell: Callable[[str], None], every: float = EVERY) -> None:
-        self._tell = tell
-        self._every = every
-        self._latest: str | None = None
-        self._timer: asyncio.TimerHandle | None = None
-
-    def hear(self, line: str) -> None:
-        """Takes one line of output. Call it on the event loop."""
-        if line.strip():
-            self._latest = line
-            if self._timer is None:
-                self._next()
-
-    def close(self) -> None:
-        """Reports what is left; nothing is reported afterwards."""
-        if self._timer is not None:
-            self._timer.cancel()
-        self._flush()
-
-    def _next(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(self._every, self._next) if self._flush() else None
-
-    def _flush(self) -> bool:
-        latest, self._latest = self._latest, None
-        if latest is None:
-            return False
-        text = activity_line(latest)
-        if text:
-            self._tell(text)
-        return True
-
-
-@contextmanager
-def output_shown(
-    context: TurnContext, silent: Callable[[str], bool] = lambda _: False
-) -> Generator[Callable[[str], None]]:
-    """Takes the lines that a program prints, and shows them to whoever follows the run: the latest as what the worker
-    does now, and all of them as they come. Lines for which `silent` is true, as plain text, are left out."""
-    live = LiveOutput(context.activity)
+def output_shown(context: TurnContext, silent: Callable[[str], bool] = lambda _: False) -> Callable[[str], None]:
+    """Takes the lines that a program prints, and shows them to whoever follows the run. Lines for which `silent` is
+    true, as plain text, are left out."""
 
     def take_line(line: str) -> None:
         said = without_control(line)
         if not silent(said):
-            live.hear(line)
             context.stream(f"{said.rstrip()}\n")
 
-    try:
-        yield take_line
-    finally:
-        live.close()
+    return take_line
 
 
 def activity_line(line: str) -> str:

@@ -64,15 +64,14 @@ class CommandWorker:
         call = call_with(self._command, command_prompt(turn))
         context.activity(activity_line(f"running {self._command}"))
         async with turn_room(self._rooms, self._grants, turn) as room:
-            with output_shown(context, silent=lambda line: end_line(line) is not None) as take_line:
-                result = await room.processes.run(
-                    call.command,
-                    cwd=context.workspace.root,
-                    environment={**self._environment(), **call.environment},
-                    token=turn.token,
-                    stdin=call.stdin,
-                    on_line=take_line,
-                )
+            result = await room.processes.run(
+                call.command,
+                cwd=context.workspace.root,
+                environment={**self._environment(), **call.environment},
+                token=turn.token,
+                stdin=call.stdin,
+                on_line=output_shown(context, silent=lambda line: end_line(line) is not None),
+            )
         try:
             return self._result(result)
         except WorkerFailed as failed:

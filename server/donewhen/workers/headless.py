@@ -7,35 +7,33 @@ lines in which it tells what it does, what that cost, and how it ended. None of 
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from acp import (
+    plan_entry,
+    schema,
+    start_tool_call,
+    update_agent_message_text,
+    update_agent_thought_text,
+    update_plan,
+    update_tool_call,
+)
+
 from donewhen.core.agents import PRESETS, Agent, Form
 from donewhen.core.calls import Message
 from donewhen.core.decoding import ByteLines, json_object
 from donewhen.core.errors import OverBudget, UsageError, WorkerFailed
-from donewhen.core.feedback import keep_ends
-from donewhen.core.work import Claim, TurnResult, Usage, WorkerStep
+from donewhen.core.work import TurnResult, Usage
 from donewhen.ports import LiveRoom, ProcessResult, Turn, TurnContext
 from donewhen.workers import WorkerParts
 from donewhen.workers.activity import activity_line, seen_through, turn_room, without_control
-from donewhen.workers.command import (
-    IN_A_ROOM,
-    MAX_TAIL,
-    NOT_FOUND,
-    EndLine,
-    call_with,
-    end_line,
-    tail_of,
-    unfinished,
-)
+from donewhen.workers.command import IN_A_ROOM, NOT_FOUND, call_with, tail_of, unfinished
 from donewhen.workers.prompt import command_prompt
-from donewhen.workers.updates import SESSION, Fields, Updates, fields_of, items_of, session_of, text_of
+from donewhen.workers.updates import SESSION, Update, Updates, output_text, session_of
 
 LONGEST_LINE = 64 * 1024 * 1024
 """Bytes of a line that is read; what is longer is not an agent's report."""
@@ -104,8 +102,14 @@ class AgentSession:
     id: str
 
 
-Told = Mapping[str, Any] | AgentSession | Ended
-"""An update in the words of the Agent Client Protocol, which `Updates` follows, or one of the above."""
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """A line that is none of the agent's reports; shown where it fails."""
+
+    text: str
+
+
+Told = Update | AgentSession | Ended | Noise
 
 
 class _Run:
@@ -151,20 +155,20 @@ class _Run:
             self._take_line(line)
 
     def _take_line(self, line: bytes) -> None:
-        text = without_control(line.decode(errors="replace"))
-        for told in self._read(text):
-            if isinstance(told, AgentSession):
-                self._session = told.id or self._session
-            elif isinstance(told, Ended):
-                self._last, self._error = told.text or self._last, told.error or self._error
-                if told.usage is not None:
-                    self._usage = told.usage + self._usage if told.adds and self._usage is not None else told.usage
-                    self._updates.refuse_overspending(self._usage.usd)
-            elif told.get("sessionUpdate") == NOISE:
-                self._noise = [*self._noise[-20:], text_of(told.get("text"))]
-            else:
-                self.begun = True
-                self._updates.take({"update": told})
+        for told in self._read(without_control(line.decode(errors="replace"))):
+            match told:
+                case AgentSession(session):
+                    self._session = session or self._session
+                case Noise(text):
+                    self._noise = [*self._noise[-20:], text]
+                case Ended(usage=usage):
+                    self._last, self._error = told.text or self._last, told.error or self._error
+                    if usage is not None:
+                        self._usage = usage + self._usage if told.adds and self._usage is not None else usage
+                        self._updates.refuse_overspending(self._usage.usd)
+                case _:
+                    self.begun = True
+                    self._updates.take(told)
 
     # the turn
 
@@ -212,18 +216,7 @@ class _Run:
             raise self._failed(f"{name} failed: {self._error}")
         if result.exit_code != 0:
             raise self._failed(f"{name} exited with {result.exit_code}{tail}")
-        said = (self._last or self._updates.said).strip()
-        end = end_line(said) or EndLine(Claim("finished", keep_ends(said, MAX_TAIL)))
-        notes = [WorkerStep("note", end.note, ok=False)] if end.note else []
-        lines = end.claim.text.strip().splitlines() or ["it said nothing"]
-        prefix = "" if end.claim.state == "finished" else f"{end.claim.state}: "
-        return TurnResult(
-            claim=end.claim,
-            usage=spent,
-            response_digest=hashlib.sha256(said.encode("utf-8", "replace")).hexdigest(),
-            steps=(*self._updates.steps, *notes),
-            summary=activity_line(prefix + lines[0]),
-        )
+        return self._updates.result((self._last or self._updates.said).strip(), spent)
 
     def _failed(self, why: str) -> WorkerFailed:
         return WorkerFailed(f"{why}\n({IN_A_ROOM})" if self._room.contained else why, usage=self._spent())
@@ -242,10 +235,7 @@ async def _end(process: asyncio.Future[ProcessResult], *beside: asyncio.Future[A
 # What the agents print. Each reader takes a line and gives what it tells.
 
 
-NOISE = "noise"
-"""A line that is none of the agent's reports; shown where it fails."""
-
-KINDS: Mapping[str, str] = {
+KINDS: Mapping[str, schema.ToolKind] = {
     **dict.fromkeys(("bash", "shell", "run_shell_command", "execute_bash", "terminal", "powershell"), "execute"),
     **dict.fromkeys(("edit", "multiedit", "write", "write_file", "replace", "notebookedit", "patch"), "edit"),
     **dict.fromkeys(("apply_patch", "str_replace_editor", "file_editor"), "edit"),
@@ -255,48 +245,49 @@ KINDS: Mapping[str, str] = {
 """The kinds of the tools of these agents, by their names in lower case."""
 
 
-def says(text: str) -> Mapping[str, Any]:
-    return {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
-
-
-def thinks(text: str) -> Mapping[str, Any]:
-    return {"sessionUpdate": "agent_thought_chunk", "content": {"type": "text", "text": text}}
-
-
-def begins(call: str, tool: str, given: object) -> Mapping[str, Any]:
+def begins(call: str, tool: str, given: Any, title: str = "") -> Update:
     """A tool call with its input."""
-    fields = fields_of(given)
-    subjects = [fields[one] for one in ("file_path", "path", "filePath", "pattern") if fields.get(one)]
-    return {
-        "sessionUpdate": "tool_call",
-        "toolCallId": call,
-        "title": f"{tool} {text_of(subjects[0]) if subjects else ''}".strip(),
-        "kind": KINDS.get(tool.casefold(), "other"),
-        "status": "in_progress",
-        "rawInput": dict(fields),
-    }
+    subjects = [_at(given, one) for one in ("file_path", "path", "filePath", "pattern")]
+    subject = next((one for one in subjects if isinstance(one, str) and one), "")
+    return start_tool_call(
+        call,
+        title or f"{tool} {subject}".strip(),
+        kind=KINDS.get(tool.casefold(), "other"),
+        status="in_progress",
+        raw_input=given,
+    )
 
 
-def ends(call: str, *, ok: bool, output: object = "") -> Mapping[str, Any]:
+def ends(call: str, *, ok: bool, output: object = "") -> Update:
     """The end of a tool call."""
-    content = [{"type": "content", "content": {"type": "text", "text": _output_text(output)}}]
-    status = "completed" if ok else "failed"
-    return {"sessionUpdate": "tool_call_update", "toolCallId": call, "status": status, "content": content}
+    return update_tool_call(call, status="completed" if ok else "failed", raw_output=_shown_text(output))
 
 
-def plans(entries: list[tuple[str, bool]]) -> Mapping[str, Any]:
-    told = [{"content": text, "status": "completed" if done else "pending"} for text, done in entries]
-    return {"sessionUpdate": "plan", "entries": told}
-
-
-def _output_text(output: object) -> str:
+def _shown_text(output: object) -> str:
+    """A text, or one in parts."""
     if isinstance(output, list):
-        return "\n".join(text_of(fields_of(one).get("text")) for one in cast("list[Any]", output))
-    return output if isinstance(output, str) else json.dumps(output, ensure_ascii=False) if output else ""
+        return "\n".join(str(_at(one, "text") or "") for one in cast("list[Any]", output))
+    return output_text(output)
 
 
-def _count(fields: Fields, *names: str) -> int:
-    values = [fields.get(name) for name in names]
+def _at(value: Any, *path: str) -> Any:
+    """What stands there in a JSON value; None where nothing does."""
+    for name in path:
+        value = cast("Mapping[str, Any]", value).get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _said_last(text: str) -> Iterator[Told]:
+    yield update_agent_message_text(text)
+    yield Ended(text)
+
+
+def _why(event: Any, *path: str) -> str:
+    return str(_at(event, *path) or "it does not say why")
+
+
+def _count(used: Any, *names: str) -> int:
+    values = [_at(used, name) for name in names]
     return sum(value for value in values if isinstance(value, int) and not isinstance(value, bool) and value > 0)
 
 
@@ -304,176 +295,164 @@ def _reported_dollars(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else None
 
 
-def _claude(event: Fields) -> Iterator[Told]:
-    match event.get("type"):
-        case "system" if event.get("subtype") == "init":
-            yield AgentSession(text_of(event.get("session_id")))
-        case "assistant" | "user":
-            for one in items_of(fields_of(event.get("message")).get("content")):
-                yield from _claude_block(fields_of(one))
-        case "result":
-            used = fields_of(event.get("usage"))
+def _claude(event: Any) -> Iterator[Told]:
+    match event:
+        case {"type": "system", "subtype": "init", "session_id": str(session)}:
+            yield AgentSession(session)
+        case {"type": "assistant" | "user", "message": {"content": list()}}:
+            for block in event["message"]["content"]:
+                yield from _claude_block(block)
+        case {"type": "result"}:
+            used = event.get("usage")
             usage = Usage(
                 _count(used, "input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"),
                 _count(used, "output_tokens"),
                 _count(used, "cache_read_input_tokens"),
                 _reported_dollars(event.get("total_cost_usd")),
             )
-            said = text_of(event.get("result"))
-            failed = event.get("is_error") is True or text_of(event.get("subtype")).startswith("error")
-            error = (said or text_of(event.get("subtype")) or "it does not say why") if failed else ""
+            said, subtype = str(event.get("result") or ""), str(event.get("subtype") or "")
+            failed = event.get("is_error") is True or subtype.startswith("error")
+            error = (said or subtype or "it does not say why") if failed else ""
             yield Ended("" if failed else said, error, usage)
         case _:
             pass
 
 
-def _claude_block(block: Fields) -> Iterator[Told]:
-    match block.get("type"):
-        case "text":
-            yield says(text_of(block.get("text")))
-        case "thinking":
-            yield thinks(text_of(block.get("thinking")))
-        case "tool_use":
-            yield begins(text_of(block.get("id")), text_of(block.get("name")), block.get("input"))
-        case "tool_result":
-            ok = block.get("is_error") is not True
-            yield ends(text_of(block.get("tool_use_id")), ok=ok, output=block.get("content"))
+def _claude_block(block: Any) -> Iterator[Told]:
+    match block:
+        case {"type": "text", "text": str(text)}:
+            yield update_agent_message_text(text)
+        case {"type": "thinking", "thinking": str(text)}:
+            yield update_agent_thought_text(text)
+        case {"type": "tool_use", "id": str(call), "name": str(tool)}:
+            yield begins(call, tool, block.get("input"))
+        case {"type": "tool_result", "tool_use_id": str(call)}:
+            yield ends(call, ok=block.get("is_error") is not True, output=block.get("content"))
         case _:
             pass
 
 
-def _codex(event: Fields) -> Iterator[Told]:
-    kind, item = text_of(event.get("type")), fields_of(event.get("item"))
-    match kind:
-        case "thread.started":
-            yield AgentSession(text_of(event.get("thread_id")))
-        case "item.started" | "item.updated" | "item.completed":
-            yield from _codex_item(item, done=kind == "item.completed", begun=kind == "item.started")
-        case "turn.completed":
-            used = fields_of(event.get("usage"))
+def _codex(event: Any) -> Iterator[Told]:
+    match event:
+        case {"type": "thread.started", "thread_id": str(session)}:
+            yield AgentSession(session)
+        case {"type": "item.started" | "item.updated" | "item.completed" as kind, "item": dict()}:
+            yield from _codex_item(event["item"], done=kind == "item.completed", begun=kind == "item.started")
+        case {"type": "turn.completed"}:
+            used = event.get("usage")
             cached = _count(used, "cached_input_tokens")
             yield Ended(usage=Usage(_count(used, "input_tokens"), _count(used, "output_tokens"), cached, None))
-        case "turn.failed":
-            yield Ended(error=text_of(fields_of(event.get("error")).get("message")) or "it does not say why")
+        case {"type": "turn.failed"}:
+            yield Ended(error=_why(event, "error", "message"))
         case _:
             pass
 
 
-def _codex_item(item: Fields, *, done: bool, begun: bool) -> Iterator[Told]:
-    call = text_of(item.get("id"))
-    match item.get("type"):
-        case "agent_message" if done:
-            yield says(text_of(item.get("text")))
-            yield Ended(text_of(item.get("text")))
-        case "reasoning" if done:
-            yield thinks(text_of(item.get("text")))
-        case "command_execution":
+def _codex_item(item: Any, *, done: bool, begun: bool) -> Iterator[Told]:
+    call, ok = str(item.get("id") or ""), item.get("status") == "completed"
+    match item:
+        case {"type": "agent_message", "text": str(text)} if done:
+            yield from _said_last(text)
+        case {"type": "reasoning", "text": str(text)} if done:
+            yield update_agent_thought_text(text)
+        case {"type": "command_execution", "command": command}:
             if begun or done:
-                yield {**begins(call, "shell", {"command": item.get("command")}), "title": item.get("command")}
+                yield begins(call, "shell", {"command": command}, title=str(command))
             if done:
                 yield ends(call, ok=item.get("exit_code") == 0, output=item.get("aggregated_output"))
-        case "file_change" if done:
-            for number, one in enumerate(items_of(item.get("changes"))):
-                path = text_of(fields_of(one).get("path"))
-                yield begins(f"{call}.{number}", "edit", {"path": path})
-                yield ends(f"{call}.{number}", ok=item.get("status") == "completed")
-        case "todo_list":
-            entries = [fields_of(one) for one in items_of(item.get("items"))]
-            yield plans([(text_of(one.get("text")), one.get("completed") is True) for one in entries])
-        case "mcp_tool_call" if done:
-            yield begins(call, text_of(item.get("tool")), item.get("arguments"))
-            yield ends(call, ok=item.get("status") == "completed", output=item.get("result"))
+        case {"type": "file_change", "changes": list()} if done:
+            for number, one in enumerate(item["changes"]):
+                yield begins(f"{call}.{number}", "edit", {"path": _at(one, "path")})
+                yield ends(f"{call}.{number}", ok=ok)
+        case {"type": "todo_list", "items": list()}:
+            told = [(str(_at(one, "text") or ""), _at(one, "completed") is True) for one in item["items"]]
+            yield update_plan(plan_entry(text, status="completed" if over else "pending") for text, over in told)
+        case {"type": "mcp_tool_call", "tool": str(tool)} if done:
+            yield begins(call, tool, item.get("arguments"))
+            yield ends(call, ok=ok, output=item.get("result"))
         case _:
             pass
 
 
-def _gemini(event: Fields) -> Iterator[Told]:
-    match event.get("type"):
-        case "init":
-            yield AgentSession(text_of(event.get("session_id")))
-        case "message" if event.get("role") == "assistant":
-            yield says(text_of(event.get("content")))
-        case "tool_use":
-            yield begins(text_of(event.get("tool_id")), text_of(event.get("tool_name")), event.get("parameters"))
-        case "tool_result":
-            output = event.get("output") or fields_of(event.get("error")).get("message")
-            yield ends(text_of(event.get("tool_id")), ok=event.get("status") == "success", output=output)
-        case "result":
-            stats = fields_of(event.get("stats"))
+def _gemini(event: Any) -> Iterator[Told]:
+    match event:
+        case {"type": "init", "session_id": str(session)}:
+            yield AgentSession(session)
+        case {"type": "message", "role": "assistant", "content": str(text)}:
+            yield update_agent_message_text(text)
+        case {"type": "tool_use", "tool_id": str(call), "tool_name": str(tool)}:
+            yield begins(call, tool, event.get("parameters"))
+        case {"type": "tool_result", "tool_id": str(call)}:
+            output = event.get("output") or _at(event, "error", "message")
+            yield ends(call, ok=event.get("status") == "success", output=output)
+        case {"type": "result"}:
+            stats = event.get("stats")
             cached = _count(stats, "cached")
             usage = Usage(_count(stats, "input_tokens"), _count(stats, "output_tokens"), cached, None)
             failed = event.get("status") != "success"
-            error = text_of(fields_of(event.get("error")).get("message")) or "it does not say why"
-            yield Ended(error=error if failed else "", usage=usage)
+            yield Ended(error=_why(event, "error", "message") if failed else "", usage=usage)
         case _:
             pass
 
 
-def _opencode(event: Fields) -> Iterator[Told]:
-    part = fields_of(event.get("part"))
-    if event.get("sessionID"):
-        yield AgentSession(text_of(event.get("sessionID")))
-    match event.get("type"):
-        case "text":
-            yield says(text_of(part.get("text")))
-            yield Ended(text_of(part.get("text")))
-        case "reasoning":
-            yield thinks(text_of(part.get("text")))
-        case "tool_use":
-            state, call = fields_of(part.get("state")), text_of(part.get("callID")) or text_of(part.get("id"))
-            yield begins(call, text_of(part.get("tool")), state.get("input"))
+def _opencode(event: Any) -> Iterator[Told]:
+    if isinstance(event.get("sessionID"), str):
+        yield AgentSession(event["sessionID"])
+    part = event.get("part")
+    match event:
+        case {"type": "text", "part": {"text": str(text)}}:
+            yield from _said_last(text)
+        case {"type": "reasoning", "part": {"text": str(text)}}:
+            yield update_agent_thought_text(text)
+        case {"type": "tool_use", "part": {"tool": str(tool), "state": dict()}}:
+            state, call = part["state"], str(part.get("callID") or part.get("id") or "")
+            yield begins(call, tool, state.get("input"))
             yield ends(call, ok=state.get("status") == "completed", output=state.get("output") or state.get("error"))
-        case "step_finish":
-            used = fields_of(part.get("tokens"))
-            cache = fields_of(used.get("cache"))
+        case {"type": "step_finish"}:
+            used = _at(part, "tokens")
+            cache = _at(used, "cache")
             usage = Usage(
                 _count(used, "input") + _count(cache, "read", "write"),
                 _count(used, "output", "reasoning"),
                 _count(cache, "read"),
-                _reported_dollars(part.get("cost")) or None,  # 0 is what it says where it knows no price
+                _reported_dollars(_at(part, "cost")) or None,  # 0 is what it says where it knows no price
             )
             yield Ended(usage=usage, adds=True)
-        case "error":
-            error = fields_of(event.get("error"))
-            yield Ended(error=text_of(fields_of(error.get("data")).get("message")) or text_of(error.get("name")))
+        case {"type": "error"}:
+            yield Ended(error=str(_at(event, "error", "data", "message") or _why(event, "error", "name")))
         case _:
             pass
 
 
-def _openhands(event: Fields) -> Iterator[Told]:
+def _openhands(event: Any) -> Iterator[Told]:
     """The events of its conversation, as its agent server names them."""
-    call = text_of(event.get("tool_call_id"))
-    match event.get("kind"):
-        case "MessageEvent" if event.get("source") == "agent":
-            said = _output_text(fields_of(event.get("llm_message")).get("content"))
-            yield says(said)
-            yield Ended(said)
-        case "ActionEvent":
-            thought = _output_text(event.get("thought"))
-            if thought:
-                yield thinks(thought)
-            action = fields_of(event.get("action"))
+    match event:
+        case {"kind": "MessageEvent", "source": "agent"}:
+            yield from _said_last(_shown_text(_at(event, "llm_message", "content")))
+        case {"kind": "ActionEvent"}:
+            if thought := _shown_text(event.get("thought")):
+                yield update_agent_thought_text(thought)
             if event.get("tool_name") == "finish":
-                yield says(text_of(action.get("message")))
-                yield Ended(text_of(action.get("message")))
+                yield from _said_last(str(_at(event, "action", "message") or ""))
             else:
-                yield begins(call, text_of(event.get("tool_name")), action)
-        case "ObservationEvent" if event.get("tool_name") != "finish":
-            seen = fields_of(event.get("observation"))
-            yield ends(call, ok=seen.get("is_error") is not True, output=seen.get("content"))
-        case "ConversationErrorEvent" | "AgentErrorEvent" if not call:
-            yield Ended(error=text_of(event.get("detail")) or text_of(event.get("error")))
+                tool, call = str(event.get("tool_name") or ""), str(event.get("tool_call_id") or "")
+                yield begins(call, tool, event.get("action"))
+        case {"kind": "ObservationEvent", "tool_call_id": str(call), "tool_name": str(tool)} if tool != "finish":
+            ok = _at(event, "observation", "is_error") is not True
+            yield ends(call, ok=ok, output=_at(event, "observation", "content"))
+        case {"kind": "ConversationErrorEvent" | "AgentErrorEvent"} if not event.get("tool_call_id"):
+            yield Ended(error=str(event.get("detail") or _why(event, "error")))
         case _:
             pass
 
 
-def _of_lines(read: Callable[[Fields], Iterator[Told]]) -> Callable[[str], Iterator[Told]]:
+def _of_lines(read: Callable[[Any], Iterator[Told]]) -> Callable[[str], Iterator[Told]]:
     def told(line: str) -> Iterator[Told]:
         event = json_object(line) if line.lstrip().startswith("{") else None
         if event:
             yield from read(event)
         elif line.strip():
-            yield {"sessionUpdate": NOISE, "text": line}
+            yield Noise(line)
 
     return told
 
@@ -505,9 +484,9 @@ def _openhands_line(line: str) -> Iterator[Told]:
 def _aider(line: str) -> Iterator[Told]:
     """Plain text, in which it reports what the message took so far."""
     if _AIDER_STARTS.match(line):
-        yield {"sessionUpdate": NOISE, "text": line}
+        yield Noise(line)
         return
-    yield says(f"{line}\n")
+    yield update_agent_message_text(f"{line}\n")
     found = _AIDER.search(line)
     if found is not None:
         sent, written, hit, received = (_thousands(found[name]) for name in ("sent", "written", "hit", "received"))

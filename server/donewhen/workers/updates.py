@@ -6,21 +6,25 @@ Updates are taken in at once and worked off one after the other, so that what is
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import os
 import shlex
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from acp import schema, update_agent_message_text, update_agent_thought_text
+
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.errors import OverBudget
 from donewhen.core.feedback import keep_ends
-from donewhen.core.work import Usage, WorkerStep
+from donewhen.core.work import Claim, TurnResult, Usage, WorkerStep
 from donewhen.ports import TurnContext
-from donewhen.workers.activity import LiveOutput, activity_line, without_control
+from donewhen.workers.activity import activity_line, without_control
+from donewhen.workers.command import MAX_TAIL, EndLine, end_line
 
 MAX_WAITING = 5_000
 """Updates that wait to be worked off; of more, those that only say how something goes on are left out."""
@@ -43,21 +47,16 @@ TOOLS: Mapping[str, str] = {
 }
 """The tools that rules know, by the protocol's kinds; an edit is `write_file` or `edit_file`."""
 
-Fields = Mapping[str, Any]
-
-
-def fields_of(value: object) -> Fields:
-    """A JSON object; an empty one for anything else."""
-    return cast("Fields", value) if isinstance(value, dict) else {}
-
-
-def items_of(value: object) -> list[Any]:
-    return cast("list[Any]", value) if isinstance(value, list) else []
-
-
-def text_of(value: object) -> str:
-    """A JSON text; empty for anything else."""
-    return value if isinstance(value, str) else ""
+ToolNews = schema.ToolCallStart | schema.ToolCallProgress | schema.ToolCallUpdate
+Update = (
+    schema.AgentMessageChunk
+    | schema.AgentThoughtChunk
+    | schema.ToolCallStart
+    | schema.ToolCallProgress
+    | schema.AgentPlanUpdate
+    | schema.UsageUpdate
+)
+"""What agents tell, in the types of the Agent Client Protocol; what others of its updates say is of no use here."""
 
 
 @dataclass(slots=True)
@@ -65,39 +64,53 @@ class AgentTool:
     """A tool call of the agent, by the id under which it is on record; `known` is all that was said of it."""
 
     id: str
-    known: dict[str, Any] = field(default_factory=dict[str, Any])
+    known: schema.ToolCallUpdate = field(default_factory=lambda: schema.ToolCallUpdate(tool_call_id=""))
     started: bool = False
     finished: bool = False
 
+    def learn(self, said: ToolNews) -> None:
+        for name in ("kind", "status", "title", "content", "locations", "raw_input", "raw_output"):
+            if (value := getattr(said, name)) is not None:
+                setattr(self.known, name, value)
+
     @property
     def kind(self) -> str:
-        return text_of(self.known.get("kind")) or "other"
+        return self.known.kind or "other"
+
+    @property
+    def given(self) -> Mapping[str, Any]:
+        """Its input, where that is an object."""
+        given: object = self.known.raw_input
+        return cast("Mapping[str, Any]", given) if isinstance(given, dict) else {}
+
+    @property
+    def diffs(self) -> list[schema.FileEditToolCallContent]:
+        return [one for one in self.known.content or () if isinstance(one, schema.FileEditToolCallContent)]
 
     def name(self) -> str:
         """The tool as rules and the timeline name it."""
         if self.kind == "edit":
-            blocks = [fields_of(one) for one in items_of(self.known.get("content"))]
-            makes = any(block.get("type") == "diff" and block.get("oldText") is None for block in blocks)
-            return "write_file" if makes else "edit_file"
+            return "write_file" if any(one.old_text is None for one in self.diffs) else "edit_file"
         return TOOLS.get(self.kind, self.kind)
 
     def command(self) -> str:
         """The command line of a call that runs one: what its input says, else its title."""
-        given = fields_of(self.known.get("rawInput")).get("command")
+        given = self.given.get("command")
         if isinstance(given, list):
             words = [str(one) for one in cast("list[Any]", given)]
             shell = len(words) == 3 and words[0].rsplit("/", 1)[-1] in ("sh", "bash", "zsh") and words[1] in _SHELL
             return words[2] if shell else shlex.join(words)
-        return text_of(given) or text_of(self.known.get("title")).strip("`")
+        return given if isinstance(given, str) and given else (self.known.title or "").strip("`")
 
     def path(self, root: Path) -> str:
         """The file that it is about, relative to the workspace where it lies there; empty if it names none."""
-        places = [text_of(fields_of(one).get("path")) for one in items_of(self.known.get("locations"))]
-        places += [text_of(fields_of(one).get("path")) for one in items_of(self.known.get("content"))]
-        given = fields_of(self.known.get("rawInput"))
-        places += [text_of(given.get(name)) for name in ("file_path", "path", "abs_path", "filePath")]
-        places += list(fields_of(given.get("changes")))
-        found = next((place for place in places if place), "")
+        changes = self.given.get("changes")
+        places = [
+            *(one.path for one in (*(self.known.locations or ()), *self.diffs)),
+            *(self.given.get(name) for name in ("file_path", "path", "abs_path", "filePath")),
+            *(cast("Mapping[str, Any]", changes) if isinstance(changes, dict) else ()),
+        ]
+        found = next((place for place in places if isinstance(place, str) and place), "")
         return relative(found, root) if found else ""
 
     def input(self, root: Path) -> dict[str, Any]:
@@ -108,7 +121,7 @@ class AgentTool:
         return {"path": path} if path else {"title": self.title()}
 
     def title(self) -> str:
-        return activity_line(text_of(self.known.get("title"))) or self.kind
+        return activity_line(self.known.title or "") or self.kind
 
     def summary(self, root: Path) -> str:
         """A line for people, which names files of the workspace by their place in it."""
@@ -121,21 +134,22 @@ class AgentTool:
 
     def result_text(self) -> str:
         """What it showed of its result."""
-        blocks = [fields_of(one) for one in items_of(self.known.get("content"))]
-        shown = [text_of(fields_of(block.get("content")).get("text")) for block in blocks]
-        found = "\n".join(part for part in shown if part)
-        raw = self.known.get("rawOutput")
-        return found or text_of(raw) or (json.dumps(raw, ensure_ascii=False) if raw else "")
+        blocks = [one.content for one in self.known.content or () if isinstance(one, schema.ContentToolCallContent)]
+        found = "\n".join(one.text for one in blocks if isinstance(one, schema.TextContentBlock) and one.text)
+        return found or output_text(self.known.raw_output)
 
     def preview(self) -> str:
         """What a person should see before it is done: the change that it would make."""
-        for one in items_of(self.known.get("content")):
-            block = fields_of(one)
-            if block.get("type") == "diff":
-                old, new = text_of(block.get("oldText")), text_of(block.get("newText"))
-                return f"{block.get('path')}\n--- before\n{old}\n--- after\n{new}" if old else new
-        given = self.known.get("rawInput")
+        for one in self.diffs:
+            old, new = one.old_text, one.new_text
+            return f"{one.path}\n--- before\n{old}\n--- after\n{new}" if old else new
+        given = self.known.raw_input
         return json.dumps(given, indent=2, ensure_ascii=False) if given else self.title()
+
+
+def output_text(output: object) -> str:
+    """A result as text: as it is, or as its JSON."""
+    return output if isinstance(output, str) else json.dumps(output, ensure_ascii=False) if output else ""
 
 
 _SHELL = ("-c", "-lc", "-ic")
@@ -156,7 +170,6 @@ class Updates:
 
     def __init__(self, context: TurnContext, naming: str, agent: str) -> None:
         self.replaying = False
-        self.session = ""
         self.said = ""
         """What it said since the last prompt, in one text."""
         self.cost: float | None = None
@@ -169,7 +182,7 @@ class Updates:
         self._context = context
         self._naming = naming
         self._agent = agent
-        self._waiting: deque[Fields | asyncio.Future[None]] = deque()
+        self._waiting: deque[Update | asyncio.Future[None]] = deque()
         self._woken = asyncio.Event()
         self._tools: dict[str, AgentTool] = {}
         self._number = 0
@@ -178,21 +191,17 @@ class Updates:
         self._segment = ""
         self._thought = ""
         self._plan = ""
-        self._live = LiveOutput(context.activity)
 
     # ---- taking in
 
-    def take(self, params: dict[str, Any]) -> None:
+    def take(self, update: Update) -> None:
         """An update as it came. Called on the event loop; never fails."""
-        update = fields_of(params.get("update"))
-        if self.session and text_of(params.get("sessionId")) not in ("", self.session):
-            return
-        kind = update.get("sessionUpdate")
         last = self._waiting[-1] if self._waiting else None
-        if kind in _CHUNKS and isinstance(last, dict) and last.get("sessionUpdate") == kind:
-            text = _chunk(last) + _chunk(update)
-            self._waiting[-1] = {"sessionUpdate": kind, "content": {"type": "text", "text": text[-MAX_SAID:]}}
-        elif len(self._waiting) < MAX_WAITING or update.get("status") in _ENDS:
+        if isinstance(update, schema.AgentMessageChunk) and isinstance(last, schema.AgentMessageChunk):
+            self._waiting[-1] = update_agent_message_text((_chunk(last) + _chunk(update))[-MAX_SAID:])
+        elif isinstance(update, schema.AgentThoughtChunk) and isinstance(last, schema.AgentThoughtChunk):
+            self._waiting[-1] = update_agent_thought_text((_chunk(last) + _chunk(update))[-MAX_SAID:])
+        elif len(self._waiting) < MAX_WAITING or getattr(update, "status", None) in _ENDS:
             self._waiting.append(update)
         self._woken.set()
 
@@ -214,7 +223,7 @@ class Updates:
                 if not update.done():
                     update.set_result(None)
                 continue
-            if self.replaying and update.get("sessionUpdate") != "usage_update":
+            if self.replaying and not isinstance(update, schema.UsageUpdate):
                 continue
             try:
                 await self._work_off(update)
@@ -235,25 +244,21 @@ class Updates:
 
     # ---- working off
 
-    async def _work_off(self, update: Fields) -> None:
-        match update.get("sessionUpdate"):
-            case "agent_message_chunk":
+    async def _work_off(self, update: Update) -> None:
+        match update:
+            case schema.AgentMessageChunk():
                 await self._says(_chunk(update))
-            case "agent_thought_chunk":
+            case schema.AgentThoughtChunk():
                 await self._thinks(_chunk(update))
-            case "tool_call" | "tool_call_update":
+            case schema.ToolCallStart() | schema.ToolCallProgress():
                 await self._tool_told(update)
-            case "plan":
-                await self._plans(items_of(update.get("entries")))
-            case "usage_update":
-                cost = fields_of(update.get("cost"))
-                amount = cost.get("amount")
-                if isinstance(amount, int | float) and cost.get("currency") == "USD" and amount >= 0:
-                    self.cost = float(amount)
+            case schema.AgentPlanUpdate():
+                await self._plans(update.entries)
+            case schema.UsageUpdate():
+                if update.cost is not None and update.cost.currency == "USD" and update.cost.amount >= 0:
+                    self.cost = update.cost.amount
                     self.base = self.cost if self.replaying else self.base
                     self.refuse_overspending(self.spent)
-            case _:
-                pass  # what modes, commands and settings it has is of no use here
 
     @property
     def spent(self) -> float | None:
@@ -269,7 +274,6 @@ class Updates:
         shown = without_control(text)
         self.said = (self.said + shown)[-MAX_SAID:]
         self._segment = (self._segment + shown)[-MAX_SAID:]
-        self._live.hear(self._segment[-400:].strip().rpartition("\n")[2])
         self._context.stream(shown)
 
     async def _record_segment(self, *calls: ToolCall) -> None:
@@ -285,7 +289,7 @@ class Updates:
         if not self._thought and text:
             await self._record_segment()
         self._thought = (self._thought + without_control(text))[-MAX_SAID:]
-        self._live.hear(f"thinking: {self._thought[-400:].strip().rpartition(chr(10))[2]}")
+        self._context.activity("thinking")
 
     async def _thought_over(self) -> None:
         text, self._thought = self._thought.strip(), ""
@@ -293,15 +297,14 @@ class Updates:
             first = activity_line(text.partition("\n")[0])
             await self._recorded_step("think", f"thought: {first}", text)
 
-    async def _plans(self, entries: list[Any]) -> None:
-        told = [(text_of(fields_of(one).get("status")), text_of(fields_of(one).get("content"))) for one in entries]
-        text = "\n".join(f"[{_MARKS.get(status, ' ')}] {without_control(said)}" for status, said in told)
-        if text == self._plan or not told:
+    async def _plans(self, entries: Sequence[schema.PlanEntry]) -> None:
+        text = "\n".join(f"[{_MARKS.get(one.status, ' ')}] {without_control(one.content)}" for one in entries)
+        if text == self._plan or not entries:
             return
         self._plan = text
-        done = sum(status == "completed" for status, _ in told)
-        now = next((said for status, said in told if status == "in_progress"), "")
-        line = activity_line(f"plan: {done} of {len(told)} done{f', now {without_control(now)}' if now else ''}")
+        done = sum(one.status == "completed" for one in entries)
+        now = next((without_control(one.content) for one in entries if one.status == "in_progress"), "")
+        line = activity_line(f"plan: {done} of {len(entries)} done{f', now {now}' if now else ''}")
         self._context.activity(line)
         await self._thought_over()
         await self._recorded_step("plan", line, text)
@@ -323,14 +326,12 @@ class Updates:
         self._number += 1
         return f"{self._naming}-{self._number}"
 
-    def tool(self, said: Fields) -> AgentTool:
+    def tool(self, said: ToolNews) -> AgentTool:
         """The tool call that an update, or a request, is about, with what it says of it."""
-        given = text_of(said.get("toolCallId"))
-        tool = self._tools.get(given)
-        begins = said.get("sessionUpdate") == "tool_call"
-        if tool is None or (tool.finished and begins):
-            tool = self._tools[given] = AgentTool(self.new_id())
-        tool.known.update({name: value for name, value in said.items() if value is not None})
+        tool = self._tools.get(said.tool_call_id)
+        if tool is None or (tool.finished and isinstance(said, schema.ToolCallStart)):
+            tool = self._tools[said.tool_call_id] = AgentTool(self.new_id())
+        tool.learn(said)
         return tool
 
     async def start(self, tool: AgentTool) -> None:
@@ -346,13 +347,13 @@ class Updates:
         self._context.activity(tool.summary(root))
         await self._context.tool_started(call, tool.summary(root))
 
-    async def _tool_told(self, update: Fields) -> None:
+    async def _tool_told(self, update: ToolNews) -> None:
         tool = self.tool(update)
         if tool.finished:
             return
-        status = tool.known.get("status")
+        status = tool.known.status
         # Some agents announce a call before they know what is in it: its input comes with a later update.
-        if status != "pending" or tool.known.get("rawInput"):
+        if status != "pending" or tool.known.raw_input:
             await self.start(tool)
         if status in _ENDS:
             await self._finish(tool, ok=status == "completed")
@@ -376,10 +377,24 @@ class Updates:
             if tool.started and not tool.finished:
                 await self._finish(tool, ok=False, text=NO_RESULT)
         await self._record_segment()
-        self._live.close()
+
+    def result(self, said: str, usage: Usage, note: str = "") -> TurnResult:
+        """The turn's result after the agent's last word. `note` says what else ended it."""
+        end = end_line(said) or EndLine(Claim("finished", keep_ends(said, MAX_TAIL)))
+        note = note or end.note
+        notes = [WorkerStep("note", note, ok=False)] if note else []
+        lines = end.claim.text.strip().splitlines() or [note or "it said nothing"]
+        # The last word of work that is done, the first of anything else.
+        telling = lines[-1] if end.claim.state == "finished" else f"{end.claim.state}: {lines[0]}"
+        return TurnResult(
+            claim=end.claim,
+            usage=usage,
+            response_digest=hashlib.sha256(said.encode("utf-8", "replace")).hexdigest(),
+            steps=(*self.steps, *notes),
+            summary=activity_line(telling),
+        )
 
 
-_CHUNKS = ("agent_message_chunk", "agent_thought_chunk", "user_message_chunk")
 _ENDS = ("completed", "failed")
 _MARKS = {"completed": "x", "in_progress": ">"}
 
@@ -390,5 +405,5 @@ def session_of(conversation: tuple[Message, ...]) -> str:
     return kept[-1].removeprefix(SESSION) if kept else ""
 
 
-def _chunk(update: Fields) -> str:
-    return text_of(fields_of(update.get("content")).get("text"))
+def _chunk(update: schema.AgentMessageChunk | schema.AgentThoughtChunk) -> str:
+    return update.content.text if isinstance(update.content, schema.TextContentBlock) else ""

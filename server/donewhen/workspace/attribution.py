@@ -15,26 +15,23 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class ClientSaves:
-    """The digests of what the client last saved for each file, in the forms that its text may have on disk."""
+    """What the client last saved for each file, whatever its line ends and encoding mark on the disk."""
 
     def __init__(self) -> None:
-        self._digests: dict[str, frozenset[bytes]] = {}
+        self._digests: dict[str, bytes] = {}
 
     def note(self, path: str, text: str) -> None:
         """The editor saved this text."""
-        bare = text.removeprefix("\ufeff")
-        unix = bare.replace("\r\n", "\n")
-        texts = {bare, unix, unix.replace("\n", "\r\n"), unix.replace("\r", "\n")}
-        contents = [variant.encode("utf-8", "surrogatepass") for variant in texts]
-        contents += [_BOM + content for content in contents]
-        self._digests[path] = frozenset(hashlib.sha256(content).digest() for content in contents)
-
-    def __contains__(self, path: str) -> bool:
-        return path in self._digests
+        self._digests[path] = _plain_digest(text.encode("utf-8", "surrogatepass"))
 
     def holds(self, path: str, content: bytes) -> bool:
-        """Whether the content is what the client last saved, whatever its line ends and encoding mark."""
-        return hashlib.sha256(content).digest() in self._digests.get(path, frozenset())
+        """Whether the content is what the client last saved."""
+        return path in self._digests and self._digests[path] == _plain_digest(content)
+
+
+def _plain_digest(content: bytes) -> bytes:
+    plain = content.removeprefix(_BOM).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return hashlib.sha256(plain).digest()
 
 
 def changed_after(root: Path, at: float, paths: Sequence[str]) -> tuple[str, ...]:

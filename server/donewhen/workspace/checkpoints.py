@@ -20,7 +20,7 @@ from donewhen.core.errors import OtherRevision, WorkspaceError
 from donewhen.core.feedback import changed_lines
 from donewhen.regular import LeadsOut, read_bytes
 from donewhen.workspace.manifest import EXECUTABLE, LINK, NESTED, FileEntry, Manifest, encoded
-from donewhen.workspace.objects import FOLDER, STORE, ObjectStore, PackWriter, rows_of
+from donewhen.workspace.objects import FOLDER, STORE, ContentRemoved, ObjectStore, ObjectWriter, rows_of
 from donewhen.workspace.scanning import SIZE_LIMIT, blob_id, read_entry
 from donewhen.workspace.writes import real_folder, replace_file
 
@@ -52,32 +52,30 @@ class Checkpoints:
         self._objects = ObjectStore(state / STORE, borrowed)
         self._size_limit = size_limit
         self._trees: dict[str, Tree] = {}
-        self._last: tuple[Manifest, str, object] | None = None
+        self._last: tuple[Manifest, str] | None = None
+        self._one_at_a_time = asyncio.Lock()
         self.not_captured: tuple[str, ...] = ()
 
     async def keep(self, manifest: Manifest) -> str:
         """Keeps the files of a manifest that was just confirmed; returns the checkpoint's id."""
-        steady = self._objects.steady()
-        await asyncio.to_thread(steady.__enter__)
-        try:
-            checkpoint = await self._keep_tree(manifest)
-            await asyncio.to_thread(self._objects.note, bytes.fromhex(checkpoint))
+        async with self._one_at_a_time:
+            if self._last is not None and self._last[0] is manifest:
+                checkpoint = self._last[1]
+                if await asyncio.to_thread(self._objects.is_safe, bytes.fromhex(checkpoint)):
+                    return checkpoint
+            tree, checkpoint = await asyncio.to_thread(self._tree_of, manifest), None
+            while checkpoint is None:
+                with contextlib.suppress(ContentRemoved):
+                    checkpoint = await self._keep_tree(tree)
+            self.not_captured = tuple(path for path, kept in tree.items() if kept.mode == NESTED)
+            if self._trees.get(checkpoint) == tree:
+                self._last = (manifest, checkpoint)
             return checkpoint
-        finally:
-            steady.__exit__(None, None, None)
 
-    async def _keep_tree(self, manifest: Manifest) -> str:
-        pruned = self._objects.pruned
-        if self._last is not None and self._last[0] is manifest and self._last[2] == pruned:
-            return self._last[1]
-        tree = await asyncio.to_thread(self._tree_of, manifest)
+    async def _keep_tree(self, tree: Tree) -> str:
         missing = await self._objects.missing({kept.blob for kept in tree.values() if kept.mode != NESTED})
         wanted = [path for path, kept in tree.items() if kept.mode != NESTED and kept.blob in missing]
-        checkpoint = await asyncio.to_thread(self._write_tree, tree, wanted)
-        self.not_captured = tuple(path for path, kept in tree.items() if kept.mode == NESTED)
-        if self._trees.get(checkpoint) == tree:
-            self._last = (manifest, checkpoint, pruned)
-        return checkpoint
+        return await asyncio.to_thread(self._write_tree, tree, wanted)
 
     async def restore(
         self, checkpoint: str, manifest: Manifest, paths: Sequence[str] | None, keep: Sequence[str]
@@ -216,18 +214,28 @@ class Checkpoints:
                 name = bytes.fromhex(checkpoint)
             except ValueError:
                 raise WorkspaceError(f"{checkpoint!r} is not a checkpoint") from None
-            tree: dict[str, Kept] = {}
-            await asyncio.to_thread(self._read_folder, name, "", tree)
-            self._remember(checkpoint, tree)
+            top = await self._objects.found([name])
+            if name not in top:
+                raise WorkspaceError(f"there is no checkpoint {checkpoint} here")
+            self._remember(checkpoint, await self._files_of(top[name]))
         return self._trees[checkpoint]
 
-    def _read_folder(self, name: bytes, place: str, tree: dict[str, Kept]) -> None:
-        for mode, part, held in rows_of(self._objects.read_tree(name)):
-            path = place + part.decode("utf-8", "surrogateescape")
-            if mode == FOLDER:
-                self._read_folder(held, f"{path}/", tree)
-            else:
-                tree[path] = Kept(mode, held)
+    async def _files_of(self, top: bytes) -> Tree:
+        """The files of a tree, which is read level by level."""
+        tree: dict[str, Kept] = {}
+        level = [("", top)]
+        while level:
+            below: list[tuple[str, bytes]] = []
+            for place, content in level:
+                for mode, part, held in rows_of(content):
+                    path = place + part.decode("utf-8", "surrogateescape")
+                    if mode == FOLDER:
+                        below.append((f"{path}/", held))
+                    else:
+                        tree[path] = Kept(mode, held)
+            contents = await self._objects.read(held for _, held in below)
+            level = [(place, contents[held]) for place, held in below]
+        return tree
 
     def _remember(self, checkpoint: str, tree: Tree) -> None:
         self._trees[checkpoint] = tree
@@ -238,7 +246,7 @@ class Checkpoints:
 Nested = dict[bytes, "Nested | Kept"]
 
 
-def _write_folder(folder: Nested, writer: PackWriter) -> bytes:
+def _write_folder(folder: Nested, writer: ObjectWriter) -> bytes:
     rows: list[tuple[bytes, bytes]] = []
     for name, held in folder.items():
         if isinstance(held, dict):

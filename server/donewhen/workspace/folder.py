@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import stat
-import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+
+import psutil
 
 from donewhen.core.errors import OtherRevision, WorkspaceError
 from donewhen.core.words import listed
@@ -17,10 +17,9 @@ from donewhen.ports import TreeState
 from donewhen.regular import read_bytes
 from donewhen.workspace.attribution import ClientSaves, Outputs, changed_after
 from donewhen.workspace.checkpoints import Checkpoints, Content
-from donewhen.workspace.ignoring import Coverage, IgnoreRules, keep, load
+from donewhen.workspace.ignoring import Coverage, IgnoreRules
 from donewhen.workspace.manifest import NESTED, FileEntry, Manifest
-from donewhen.workspace.remembered import keep as keep_remembered
-from donewhen.workspace.remembered import load as load_remembered
+from donewhen.workspace.remembered import keep_result, keep_rules, load_result, load_rules
 from donewhen.workspace.repository import Repository, committed, find_repository
 from donewhen.workspace.scanning import Scanner, read_entry
 from donewhen.workspace.settling import Notifier, Quiet, wait_settled
@@ -31,49 +30,27 @@ from donewhen.workspace.watching import NoWatcher, Watcher, watcher_for
 
 
 STANDARD = (1, 2)
-_F_GETPATH = 50  # of macOS: fcntl.h
 
 
 def own_streams(root: Path, descriptors: tuple[int, ...] = STANDARD) -> tuple[str, ...]:
     """The paths, relative to `root`, of the regular files inside it that this process's stdout and stderr go to, found
     by device and inode. A pipe, such as to `tee`, doesn't reveal what is behind it."""
-    found: list[str] = []
-    for descriptor in descriptors:
-        try:
-            status = os.fstat(descriptor)
-        except OSError:  # closed
-            continue
-        path = _path_of(descriptor, status, root.resolve()) if stat.S_ISREG(status.st_mode) else None
-        if path is not None:
-            found.append(path)
-    return tuple(dict.fromkeys(found))
+    top = root.resolve()
+    with contextlib.suppress(psutil.Error):
+        opened = [Path(one.path) for one in psutil.Process().open_files()]
+        return tuple(
+            place.relative_to(top).as_posix()
+            for place in dict.fromkeys(opened)
+            if place.is_relative_to(top) and any(_is_open_as(place, descriptor) for descriptor in descriptors)
+        )
+    return ()
 
 
-def _path_of(descriptor: int, status: os.stat_result, root: Path) -> str | None:
-    named = _name_of(descriptor)
-    candidates = [Path(named)] if named else []
-    # For systems that don't tell a descriptor's path: the folder itself, where a redirection usually goes.
-    with contextlib.suppress(OSError):
-        candidates += [Path(entry.path) for entry in os.scandir(root)]
-    for place in candidates:
-        try:
-            same = os.path.samestat(place.stat(), status)
-        except (OSError, ValueError):
-            continue
-        if same and place.resolve().is_relative_to(root):
-            return place.resolve().relative_to(root).as_posix()
-    return None
-
-
-def _name_of(descriptor: int) -> str:
+def _is_open_as(place: Path, descriptor: int) -> bool:
     try:
-        if sys.platform == "darwin":
-            import fcntl  # exists only there
-
-            return os.fsdecode(fcntl.fcntl(descriptor, _F_GETPATH, bytes(1024)).rstrip(b"\0"))
-        return str(Path(f"/proc/self/fd/{descriptor}").readlink())
+        return os.path.samestat(place.stat(), os.fstat(descriptor))
     except OSError:
-        return ""
+        return False
 
 
 # The workspace itself.
@@ -193,7 +170,7 @@ class FolderWorkspace:
         coverage = self._coverage
         if coverage is not None:
             place, kept, written = self._state / "results", self._handed, self._outputs.written
-            await asyncio.to_thread(keep_remembered, place, name, kept, coverage, written)
+            await asyncio.to_thread(keep_result, place, name, kept, coverage, written)
             self._base = kept
 
     async def recall(self, name: str, revision: str, named: Sequence[str], frozen: str) -> TreeState:
@@ -203,20 +180,20 @@ class FolderWorkspace:
         return None if self._base is None else self._handed.changed_since(self._base)
 
     async def _recall(self, name: str, revision: str, named: Sequence[str], frozen: str) -> TreeState:
-        kept = await asyncio.to_thread(load_remembered, self._state / "results", name, revision)
+        kept = await asyncio.to_thread(load_result, self._state / "results", name, revision)
         if kept is None:
-            rules = await asyncio.to_thread(load, self._rules_place, frozen)
+            rules = await asyncio.to_thread(load_rules, self._rules_place, frozen)
             return await self._open_tree(named, None if rules is None else frozen)
         async with self._one_at_a_time:
             # A workspace that only compares doesn't read git's index.
             repository = await self._repository_of_root() if self._watched else None
             self._outputs = Outputs(kept.written)
-            streams = kept.streams.union(self._streams(self._root))
+            streams = kept.frozen.streams.union(self._streams(self._root))
             inside = _places_inside(self._root, self._excluded)
-            scanner = self._use(Coverage(kept.rules, kept.tracked, kept.named, inside, streams))
+            scanner = self._use(Coverage(kept.frozen.rules, kept.frozen.tracked, kept.named, inside, streams))
             self._watch_and_keep(repository)
             self._manifest = self._handed = self._base = kept.manifest
-            self._replace(await asyncio.to_thread(self._first_walk, scanner, kept.rules))
+            self._replace(await asyncio.to_thread(self._first_walk, scanner, kept.frozen.rules))
             return self._hand_out()
 
     async def _repository_of_root(self) -> Repository | None:
@@ -236,7 +213,7 @@ class FolderWorkspace:
     async def _open_tree(self, named: Sequence[str], frozen: str | None) -> TreeState:
         async with self._one_at_a_time:
             repository = await self._repository_of_root()
-            kept = await asyncio.to_thread(load, self._rules_place, frozen) if frozen else None
+            kept = await asyncio.to_thread(load_rules, self._rules_place, frozen) if frozen else None
             rules = kept.rules if kept else IgnoreRules(above=repository.above if repository else ())
             tracked = kept.tracked if kept else frozenset(repository.tracked if repository else ())
             # Files that another process of the run printed to stay out, too.
@@ -247,7 +224,7 @@ class FolderWorkspace:
             first = self._manifest is _UNOPENED
             self._replace(await asyncio.to_thread(self._first_walk, scanner, rules))
             if frozen and (kept is None or streams != known):
-                await asyncio.to_thread(keep, self._rules_place, frozen, rules, tracked, streams)
+                await asyncio.to_thread(keep_rules, self._rules_place, frozen, scanner.coverage)
             return self._hand_out(self._manifest if first else None)
 
     @property
@@ -398,7 +375,7 @@ class FolderWorkspace:
 
     def is_persons(self, path: str) -> bool:
         try:
-            return path in self._saves and self._saves.holds(path, read_bytes(path, within=self._root))
+            return self._saves.holds(path, read_bytes(path, within=self._root))
         except OSError:
             return False
 

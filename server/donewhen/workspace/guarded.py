@@ -16,7 +16,7 @@ from donewhen.core.errors import WorkspaceError
 from donewhen.core.globs import matches
 from donewhen.ports import FileText, Found, Hit, Processes, ProcessResult, Workspace
 from donewhen.workspace.shielding import shielded
-from donewhen.workspace.writes import belongs_to_git, encoded_like, read_text_keeping, write_guarded
+from donewhen.workspace.writes import encoded_like, inside, read_text_keeping, write_guarded
 
 # Searches files in a separate process: with ripgrep if it is installed, else with Python's expressions.
 #
@@ -139,15 +139,7 @@ class GuardedFolder:
 
     def path(self, name: str) -> str:
         """See `ports.GuardedFiles`."""
-        if "\0" in name:
-            raise WorkspaceError(f"{name!r} names no file: give a path relative to the workspace")
-        try:
-            parts = (self._top / name).resolve().relative_to(self._top).parts
-        except (ValueError, OSError, RuntimeError) as error:
-            raise WorkspaceError(f"{name} lies outside of the workspace: give a path relative to its root") from error
-        if belongs_to_git(self._top, parts):
-            raise WorkspaceError(f"{name} belongs to git: use git's own commands for it")
-        return Path(*parts).as_posix() if parts else ""
+        return inside(self._top, name)
 
     async def read(self, path: str) -> FileText | None:
         return await asyncio.to_thread(_explained, path, self._read_text, self.path(path))
@@ -185,17 +177,7 @@ class GuardedFolder:
         target = self._top / path
         if target.is_dir():
             raise WorkspaceError(f"{path or '.'} is a folder: list its files instead")
-        try:
-            size = target.stat().st_size
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except OSError as error:
-            raise WorkspaceError(f"{path} can't be read: {error.strerror}") from error
-        if not target.is_file():
-            raise WorkspaceError(f"{path} is not a regular file")
-        if size > MAX_TEXT:
-            raise WorkspaceError(f"{path} is too large to be read as text: {size:,} bytes; look at a part of it")
-        return read_text_keeping(self._top, path)
+        return read_text_keeping(self._top, path, MAX_TEXT) if target.exists() else None
 
     def _write_text(self, path: str, content: str, before: FileText | None) -> FileText:
         manner = before or FileText(path, "", "")

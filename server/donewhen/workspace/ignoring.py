@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
-from typing import Any
 
 from donewhen.core.agents import AGENTS
 from donewhen.core.ecosystems import ECOSYSTEMS
 from donewhen.core.globs import any_matches, matches
-from donewhen.regular import read_text
 from donewhen.workspace.manifest import encoded
 
 CACHE_FOLDERS = frozenset(
@@ -253,43 +249,3 @@ def _reaches(glob: str, parts: tuple[str, ...]) -> bool:
         if not any_matches((wanted[position],), part) or (part in CACHE_FOLDERS and wanted[position] != part):
             return False
     return True
-
-
-# The ignore rules of a run, kept outside of the workspace: a resumed run continues with its original rules.
-
-
-KEPT = 20
-"""How many runs' rules are kept; resuming an older run freezes the rules of that moment."""
-
-
-@dataclass(frozen=True)
-class FrozenRules:
-    """The rules and the paths that git tracked when a run began, and the files that it printed to."""
-
-    rules: IgnoreRules
-    tracked: frozenset[str]
-    streams: frozenset[str] = frozenset()
-
-
-def load(place: Path, name: str) -> FrozenRules | None:
-    """What was kept under this name; None if there is nothing, or nothing readable."""
-    try:
-        kept: Any = json.loads(read_text(place / f"{name}.json", "utf-8", "surrogateescape"))
-        rules = IgnoreRules.thawed(kept["above"], kept["below"])
-        return FrozenRules(rules, frozenset(kept["tracked"]), frozenset(kept.get("streams", ())))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
-
-
-def keep(place: Path, name: str, rules: IgnoreRules, tracked: Collection[str], streams: Collection[str] = ()) -> None:
-    """Keeps them under this name. Raises OSError if they can't be written."""
-    place.mkdir(parents=True, exist_ok=True)
-    above, below = rules.texts()
-    document = {"above": above, "below": below, "tracked": sorted(tracked), "streams": sorted(streams)}
-    text = json.dumps(document, ensure_ascii=True)
-    unfinished = place / f".{name}.tmp"
-    unfinished.write_text(text, encoding="utf-8")
-    unfinished.replace(place / f"{name}.json")
-    known = sorted(place.glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
-    for old in known[KEPT:]:
-        old.unlink(missing_ok=True)

@@ -24,15 +24,13 @@ from donewhen.ports import Owner
 from donewhen.regular import read_bytes, read_text
 from donewhen.workspace.door import Door, PipeDoor, SocketDoor
 from donewhen.workspace.processes.ending import until_gone
-from donewhen.workspace.processes.leftovers import find_marked, open_paths, stat_fields, uptime
+from donewhen.workspace.processes.leftovers import Family, find_marked, open_paths, stat_fields, uptime
 
 TOKEN_VARIABLE = "DONEWHEN_RUN_TOKEN"  # noqa: S105  # the name of the variable, not a secret
 
 _GATE_SECONDS = 2.0
 _POLL = 0.02
 _SETTLE = 0.3
-_TERM_SHARE = 0.4
-"""The part of the time to end leftovers in which they may end by themselves before they are killed."""
 
 
 class FileRunLock:
@@ -130,31 +128,27 @@ class FileRunLock:
         # On Windows, children of subprocess can't inherit descriptors: there they are found by the token alone.
         return () if self._descriptor is None or os.name == "nt" else (self._descriptor,)
 
-    async def end_leftovers(self, token: str, within: float = 2.0) -> int:
+    async def end_leftovers(self, token: str) -> int:
         """Asks the processes that carry `token`, and their descendants, to end, then kills them; returns their number.
 
-        Raises HeldElsewhere for those that still live after `within` seconds, and, without ending anything, if this
+        Raises HeldElsewhere for those that still live after two seconds, and, without ending anything, if this
         process itself descends from that run.
         """
         mark = f"{TOKEN_VARIABLE}={token}"
         await asyncio.to_thread(_refuse_own_family, token, mark)
         begun = time.monotonic()
-        asked: set[int] = set()
+        leftovers = Family(mark, since=0.0)
+        leftovers.close()  # they inherited nothing from here
         found: set[int] = set()
         while True:
-            # Twice before nobody is left: a process that forks and ends can escape one look.
-            left = await asyncio.to_thread(lambda: find_marked(mark) or find_marked(mark))
-            waited = time.monotonic() - begun
-            if not left and (waited > _SETTLE or not await asyncio.to_thread(self._others_hold)):
-                return len(found)
-            found |= left
-            if left and waited > within:
+            found |= await asyncio.to_thread(find_marked, mark)
+            await leftovers.end(running=False)
+            if left := await asyncio.to_thread(find_marked, mark):
                 raise HeldElsewhere(
                     f"{_processes_text(sorted(left))} of the run can't be ended: end them, then try again"
                 )
-            patient = waited < within * _TERM_SHARE
-            await asyncio.to_thread(_signal, left - asked if patient else left, mark, kill=not patient)
-            asked |= left
+            if time.monotonic() - begun > _SETTLE or not await asyncio.to_thread(self._others_hold):
+                return len(found)
             await asyncio.sleep(_POLL)
 
     def _others_hold(self) -> bool:
@@ -227,26 +221,6 @@ def _refuse_own_family(token: str, mark: str) -> None:
             f"this process was started by the run itself ({_processes_text(sorted(family) or [me.pid])}): "
             "resume it from a terminal of your own"
         )
-
-
-def _signal(pids: set[int], mark: str, *, kill: bool) -> None:
-    import psutil
-
-    processes: list[psutil.Process] = []
-    for pid in pids:
-        try:
-            processes.append(psutil.Process(pid))
-        except psutil.Error:
-            continue  # it has ended
-    # Since the search, another process may have got a pid: psutil signals only the process that it opened, and the
-    # second search confirms that this one is ours.
-    ours = find_marked(mark)
-    for process in processes:
-        try:
-            if process.pid in ours:
-                process.kill() if kill else process.terminate()
-        except psutil.Error:
-            continue  # it has ended, or may not be signalled: the caller looks again
 
 
 def _processes_text(pids: list[int]) -> str:

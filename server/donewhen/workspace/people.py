@@ -287,20 +287,9 @@ def has_terminal(pid: int) -> bool | None:
 
 def owner_of(pid: int) -> str:
     """The name of the account that a process runs under."""
-    if os.name == "nt":
-        import psutil
-
-        try:
-            return psutil.Process(pid).username()
-        except psutil.Error:
-            return "unknown"
-    import pwd
+    import psutil
 
     try:
-        user = _PROC.joinpath(str(pid)).stat().st_uid if _PROC.joinpath("self").exists() else os.getuid()
-    except OSError:
-        user = os.getuid()
-    try:
-        return pwd.getpwuid(user).pw_name
-    except KeyError:
-        return str(user)
+        return psutil.Process(pid).username()
+    except psutil.Error:
+        return "unknown"

@@ -18,7 +18,7 @@ import psutil
 
 from donewhen.core.errors import ChangedMeanwhile, WorkspaceError
 from donewhen.ports import FileText
-from donewhen.regular import read_bytes
+from donewhen.regular import LIMIT, read_bytes
 
 _UNSEEN = dict.fromkeys((*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF))
 """Characters that make no difference in a name on HFS+."""
@@ -37,7 +37,10 @@ def write_guarded(root: Path, path: str, data: bytes, expected_digest: str | Non
     Keeps the file's mode; creates missing folders. Raises ChangedMeanwhile with the current text, and WorkspaceError
     for a path outside of the workspace or inside `.git`.
     """
-    target = inside(root, path)
+    top, named = root.resolve(), inside(root, path)
+    target = top / named
+    if target.is_dir():
+        raise WorkspaceError(f"{path or '.'} is a folder; nothing was written")
     try:
         present = read_bytes(target, within=root)
     except FileNotFoundError:
@@ -46,9 +49,8 @@ def write_guarded(root: Path, path: str, data: bytes, expected_digest: str | Non
         raise WorkspaceError(f"{path} can't be read ({error.strerror}); nothing was written") from error
     if (None if present is None else hashlib.sha256(present).hexdigest()) != expected_digest:
         raise ChangedMeanwhile(path, None if present is None else present.decode("utf-8", "replace"))
-    top = root.resolve()
     try:
-        with real_folder(top, target.relative_to(top).as_posix(), make=True) as folder:
+        with real_folder(top, named, make=True) as folder:
             file, mode = folder / target.name, None
             with contextlib.suppress(OSError):
                 mode = stat.S_IMODE(file.stat().st_mode)
@@ -57,21 +59,19 @@ def write_guarded(root: Path, path: str, data: bytes, expected_digest: str | Non
         raise WorkspaceError(f"{path} can't be written ({error.strerror}): check its folder") from error
 
 
-def inside(root: Path, path: str) -> Path:
-    """The file that a path means, links resolved. Raises WorkspaceError if it is not a file of the workspace."""
+def inside(root: Path, path: str) -> str:
+    """What a path means, links resolved: relative to the workspace, empty for its root. Raises WorkspaceError if that
+    is outside, or git's."""
     top = root.resolve()
-    if not path or "\0" in path:
+    if "\0" in path:
         raise WorkspaceError(f"{path!r} names no file: give a path relative to the workspace")
     try:
-        target = (top / path).resolve()
-        parts = target.relative_to(top).parts
+        parts = (top / path).resolve().relative_to(top).parts
     except (ValueError, OSError, RuntimeError) as error:
-        raise WorkspaceError(f"{path} lies outside of the workspace {top}; nothing was written") from error
+        raise WorkspaceError(f"{path} lies outside of the workspace: give a path relative to its root") from error
     if belongs_to_git(top, parts):
-        raise WorkspaceError(f"{path} belongs to git; nothing was written")
-    if not parts or target.is_dir():
-        raise WorkspaceError(f"{path} is a folder; nothing was written")
-    return target
+        raise WorkspaceError(f"{path} belongs to git: use git's own commands for it")
+    return Path(*parts).as_posix() if parts else ""
 
 
 def belongs_to_git(top: Path, parts: Sequence[str]) -> bool:
@@ -185,13 +185,14 @@ _MARKS = (
 )
 
 
-def read_text_keeping(root: Path, path: str) -> FileText:
+def read_text_keeping(root: Path, path: str, limit: int = LIMIT) -> FileText:
     """Reads a text of the workspace `root` so that it can be written back in its encoding and with its line ends.
 
-    Raises WorkspaceError for a file that is not text, or can't be read. A text with mixed line ends keeps each one.
+    Raises WorkspaceError for a file that is not text, has more than `limit` bytes, or can't be read. A text with mixed
+    line ends keeps each one.
     """
     try:
-        data = read_bytes(path, within=root)
+        data = read_bytes(path, limit, within=root)
     except OSError as error:
         raise WorkspaceError(f"{path} can't be read: {error.strerror}") from error
     digest = hashlib.sha256(data).hexdigest()

@@ -91,7 +91,7 @@ def good() -> str:
     update("tool_call_update", toolCallId="t1", rawInput={"path": place}, locations=[{"path": place}])
     Path(place).write_text(FIXED)
     update("tool_call_update", toolCallId="t1", status="completed")
-    update("usage_update", used=10, size=1000, cost={"amount": 0.25, "currency": "USD"})
+    update("usage_update", used=10, cost={"amount": 0.25, "currency": "USD"})
     say("Done: a plus.")
     return "end_turn"
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
+from acp import schema
 
 from donewhen.core.calls import Message
 from donewhen.core.errors import OverBudget, WorkerFailed
@@ -248,8 +249,8 @@ async def test_what_its_session_had_cost_before_is_not_what_the_turn_spends(rig:
     following = asyncio.ensure_future(updates.follow())
 
     async def costs(usd: float) -> None:
-        cost = {"amount": usd, "currency": "USD"}
-        updates.take({"update": {"sessionUpdate": "usage_update", "cost": cost}})
+        cost = schema.Cost(amount=usd, currency="USD")
+        updates.take(schema.UsageUpdate(session_update="usage_update", used=1, size=1, cost=cost))
         await updates.caught_up()
 
     updates.replaying = True

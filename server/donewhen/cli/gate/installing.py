@@ -1,38 +1,36 @@
-"""Writes the settings by which an agent asks the gate, and takes them out again: shown first, and nothing else of the
-file changes."""
+"""Writes the settings by which an agent asks the gate, and takes them out again: shown first. All else that the file
+holds stays, in its order; a file that is not plain JSON is left alone.
+"""
 
 from __future__ import annotations
 
 import difflib
 import json
 import os
+import re
 import shlex
 import shutil
 import sys
 from pathlib import Path
+from typing import Any, cast
 
 from donewhen.cli.calling import Call
 from donewhen.cli.gate.forms import COMMAND, FORMS, Form
-from donewhen.cli.gate.json_edits import NotJson, with_item, without_items
 from donewhen.core.errors import UsageError
 from donewhen.core.words import sentence
 from donewhen.regular import expanded, homeless, read_text
+
+_INDENT = re.compile(r"\n([ \t]+)\"")
 
 
 async def install(call: Call) -> int:
     """Adds the hooks to the agent's settings; 0 where they are there, 1 where the person says no."""
     form, file = _chosen(call)
-    before = _text_or_empty(file)
-    after = _without(form, file, before)
     command = _gate_command(call, form)
-    entry = {key: command if value == COMMAND else value for key, value in form.entry.items()}
-    item = {"hooks": [entry]} if form.wrapped else entry
-    try:
-        for event in ("start", "stop"):
-            after = with_item(after, ("hooks", form.names[event]), item, form.base)
-    except NotJson as wrong:
-        raise UsageError(f"{file} can't be changed: {wrong}: fix it, and try again") from wrong
-    if not await _written(call, file, before, after):
+    before = _text_or_empty(file)
+    settings = _settings_in(file, before, f"add this to it: {json.dumps(with_hooks({}, form, command))}")
+    changed = with_hooks(without_hooks(settings, form), form, command)
+    if not await _written(call, file, before, before if changed == settings else _text_of(changed, before)):
         return 1
     if form.then:
         call.terminal.message(sentence(form.then))
@@ -45,11 +43,62 @@ async def uninstall(call: Call) -> int:
     """Takes out what `install` added."""
     form, file = _chosen(call)
     before = _text_or_empty(file)
-    after = _without(form, file, before)
-    if after == before:
+    settings = _settings_in(file, before, "take out the hooks that call `donewhen gate`")
+    left = without_hooks(settings, form)
+    if left == settings:
         call.terminal.message(f"{file} has no gate hook, so there is nothing to remove")
         return 0
+    after = "" if left in ({}, form.base) else _text_of(left, before)
     return 0 if await _written(call, file, before, after) else 1
+
+
+Settings = dict[str, Any]
+"""What an agent's file of settings holds: lists of `hooks`, by events, among others."""
+
+
+def with_hooks(settings: Settings, form: Form, command: str) -> Settings:
+    """The settings with the gate's hooks as the last ones of their events."""
+    entry = {key: command if value == COMMAND else value for key, value in form.entry.items()}
+    item = {"hooks": [entry]} if form.wrapped else entry
+    hooks: Settings = settings.get("hooks", {})
+    added = {event: [*hooks.get(event, ()), item] for event in form.names.values()}
+    return {**(settings or form.base), "hooks": {**hooks, **added}}
+
+
+def without_hooks(settings: Settings, form: Form) -> Settings:
+    """The settings without the gate's hooks, whichever of the agents that read this file they were written for, and
+    without what is empty then."""
+    ours = [f"gate --agent {one.name}" for one in FORMS.values() if one.project == form.project]
+    left: Settings = {}
+    for event, known in settings.get("hooks", {}).items():
+        kept = [one for one in known if not any(our in json.dumps(one, ensure_ascii=False) for our in ours)]
+        if kept or not known:
+            left[event] = kept
+    if left or not settings.get("hooks"):
+        return {**settings, "hooks": left} if "hooks" in settings else settings
+    return {key: value for key, value in settings.items() if key != "hooks"}
+
+
+def _settings_in(file: Path, text: str, by_hand: str) -> Settings:
+    """Raises UsageError for what is not such settings, and for a file with comments: they would be lost."""
+    try:
+        settings: Any = json.loads(text) if text.strip() else {}
+    except (ValueError, RecursionError) as wrong:
+        raise UsageError(
+            f"{file} can't be changed: it is not plain JSON ({wrong}). If it is broken, fix it, and try again; if it "
+            f"has comments, {by_hand}"
+        ) from wrong
+    hooks: Any = cast("Settings", settings).get("hooks", {}) if isinstance(settings, dict) else None
+    lists: list[Any] = list(cast("Settings", hooks).values()) if isinstance(hooks, dict) else [None]
+    if not all(isinstance(one, list) for one in lists):
+        raise UsageError(f"{file} can't be changed: `hooks` must be an object of lists: fix it, and try again")
+    return cast("Settings", settings)
+
+
+def _text_of(settings: Settings, before: str) -> str:
+    """The settings as text, indented as they were."""
+    found = _INDENT.search(before)
+    return json.dumps(settings, indent=found[1] if found else 2, ensure_ascii=False) + "\n"
 
 
 def _chosen(call: Call) -> tuple[Form, Path]:
@@ -73,19 +122,6 @@ def _text_or_empty(file: Path) -> str:
         return read_text(file)
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{file} can't be read ({error}): nothing was changed") from error
-
-
-def _without(form: Form, file: Path, text: str) -> str:
-    """Without the gate's hooks, whichever of the agents that read this file they were written for."""
-    if not text.strip():
-        return text
-    ours = tuple(f"gate --agent {one.name}" for one in FORMS.values() if one.project == form.project)
-    try:
-        left = without_items(text, ("hooks",), lambda item: any(one in item for one in ours))
-    except NotJson as wrong:
-        raise UsageError(f"{file} can't be changed: {wrong}: fix it, and try again") from wrong
-    empty = ("{}", "".join(json.dumps(form.base).split()))
-    return "" if left != text and "".join(left.split()) in empty else left
 
 
 def _gate_command(call: Call, form: Form) -> str:
@@ -119,7 +155,7 @@ async def _written(call: Call, file: Path, before: str, after: str) -> bool:
             return False
     try:
         _write_whole(file, after)
-    except OSError as error:
+    except (OSError, UnicodeEncodeError) as error:
         raise UsageError(f"{file} can't be written ({error}): nothing was changed") from error
     call.terminal.message(f"wrote {file}" if after else f"removed {file}, which held nothing else")
     return True

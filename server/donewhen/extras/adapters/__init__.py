@@ -7,18 +7,11 @@ stop it, its answer as text, its messages, what it cost, and its model.
 
 from __future__ import annotations
 
-from donewhen.extras.adapters import cubeloop, langgraph, openai_agents, openhands, pydantic_ai, strands
-from donewhen.workers.callables.known import Packages
+from donewhen.extras.adapters.cubeloop import CubeLoopAgent
+from donewhen.extras.adapters.langgraph import CompiledGraph
+from donewhen.extras.adapters.openai_agents import OpenAIAgent
+from donewhen.extras.adapters.openhands import OpenHandsConversation
+from donewhen.extras.adapters.pydantic_ai import PydanticAgent
+from donewhen.extras.adapters.strands import StrandsAgent
 
-PACKAGES = Packages(
-    agents=(
-        strands.StrandsAgent,
-        openhands.OpenHandsConversation,
-        cubeloop.CubeLoopAgent,
-        pydantic_ai.PydanticAgent,
-        langgraph.CompiledGraph,
-        openai_agents.OpenAIAgent,
-    ),
-    results=(strands.result, pydantic_ai.result, openai_agents.result, langgraph.result),
-    spoken=(openhands.spoken, cubeloop.spoken, pydantic_ai.spoken, langgraph.spoken, openai_agents.spoken),
-)
+PACKAGES = (StrandsAgent, OpenHandsConversation, CubeLoopAgent, PydanticAgent, CompiledGraph, OpenAIAgent)

@@ -73,6 +73,21 @@ class CubeLoopAgent(KnownAgent):
     def restore(self, kept: Any) -> None:
         self.agent.state.messages = list(kept)
 
+    @staticmethod
+    def spoken(value: Any) -> Iterator[dict[str, Any]] | None:
+        """A UserMessage, AssistantMessage or ToolResultMessage."""
+        if not has(value, "role", "content", "run_id"):
+            return None
+        blocks = several(value.content)
+        words = texts([one for one in blocks if part(one, "type") == "text"])
+        calls = [
+            (text_at(one, "id"), text_at(one, "name"), one.arguments)
+            for one in blocks
+            if part(one, "type") == "tool_call"
+        ]
+        role = "tool" if value.role == "tool_result" else value.role
+        return iter([message(role, words, calls, text_at(value, "tool_call_id"))])
+
 
 def _priced_usage(used: Any, prices: Any) -> Usage:
     """Prices are US dollars for a million tokens."""
@@ -87,16 +102,3 @@ def _priced_usage(used: Any, prices: Any) -> Usage:
     usd = None if prices is None else sum(tokens * getattr(prices, name) for name, tokens in counts.items()) / 1e6
     asked = counts["input"] + counts["cache_read"] + counts["cache_write"]
     return Usage(asked, counts["output"], counts["cache_read"], usd)
-
-
-def spoken(value: Any) -> Iterator[dict[str, Any]] | None:
-    """A UserMessage, AssistantMessage or ToolResultMessage."""
-    if not has(value, "role", "content", "run_id"):
-        return None
-    blocks = several(value.content)
-    words = texts([one for one in blocks if part(one, "type") == "text"])
-    calls = [
-        (text_at(one, "id"), text_at(one, "name"), one.arguments) for one in blocks if part(one, "type") == "tool_call"
-    ]
-    role = "tool" if value.role == "tool_result" else value.role
-    return iter([message(role, words, calls, text_at(value, "tool_call_id"))])

@@ -27,7 +27,6 @@ class CompiledGraph(KnownAgent):
 
     def __init__(self, agent: Any) -> None:
         super().__init__(agent)
-        self._messages: list[Any] = []
         self._thread = uuid.uuid4().hex
 
     async def blocks(self) -> bool:
@@ -51,7 +50,7 @@ class CompiledGraph(KnownAgent):
 
     def _called(self, call: Callable[..., Any], prompt: Any, *others: Any, **named: Any) -> Any:
         asked = {"role": "user", "content": prompt}
-        given: Mapping[str, Any] = {"messages": [asked] if self._keeps else [*self._messages, asked]}
+        given: Mapping[str, Any] = {"messages": [asked] if self._keeps else [*self.messages, asked]}
         config: dict[str, Any] | None = others[0] if others else named.pop("config", None)
         if self._keeps and not part(config, "configurable", "thread_id"):
             known = cast("Mapping[str, Any]", part(config, "configurable") or {})
@@ -63,21 +62,43 @@ class CompiledGraph(KnownAgent):
         return has(self.agent.checkpointer, "get_tuple")
 
     def answer(self, returned: Any) -> Answer:
-        before = len(self._messages)
-        self._messages = list(_messages(returned))
-        return result(returned, before) or Answer(str(returned), returned)
-
-    @property
-    def messages(self) -> Sequence[Any]:
-        return self._messages
+        before, self.said = len(self.messages), _messages(returned)
+        return self.result(returned, before) or Answer(str(returned), returned)
 
     def kept(self) -> Any:
-        return list(self._messages), self._thread
+        return self.said, self._thread
 
     def restore(self, kept: Any) -> None:
         """A thread can't be shortened: another one begins."""
-        self._messages = list(kept[0])
+        self.said = kept[0]
         self._thread = kept[1] if kept[0] else uuid.uuid4().hex
+
+    @staticmethod
+    def result(value: Any, before: int = 0) -> Answer | None:
+        """A state with messages: the last one is the answer. `before`: how many of them were there already. A message
+        alone, as a model returns it, is an answer, too."""
+        if _is_message(value):
+            counted = _message_usage(value) if part(value, "usage_metadata") else None
+            return Answer(_message_text(value), value, {}, counted)
+        said = _messages(value)
+        if not said or not all(_is_message(one) for one in said):
+            return None
+        usage = reduce(add, (_message_usage(one) for one in said[before:]), Usage())
+        known = usage.tokens or usage.usd is None
+        state = _state(value)
+        keyed: Mapping[str, Any] = cast("Mapping[str, Any]", state) if isinstance(state, Mapping) else {}
+        return Answer(_message_text(said[-1]), value, keyed, usage if known else None)
+
+    @staticmethod
+    def spoken(value: Any) -> Iterator[dict[str, Any]] | None:
+        """A message of LangChain's."""
+        if not _is_message(value):
+            return None
+        calls = [
+            (text_at(one, "id"), text_at(one, "name"), part(one, "args")) for one in several(part(value, "tool_calls"))
+        ]
+        role = _ROLES.get(value.type) or text_at(value, "type")
+        return iter([message(role, _message_text(value), calls, text_at(value, "tool_call_id"))])
 
 
 def _state(value: Any) -> Any:
@@ -85,22 +106,7 @@ def _state(value: Any) -> Any:
 
 
 def _messages(value: Any) -> Sequence[Any]:
-    return several(part(_state(value), "messages"))
-
-
-def result(value: Any, before: int = 0) -> Answer | None:
-    """A state with messages: the last one is the answer. `before`: how many of them were there already. A message
-    alone, as a model returns it, is an answer, too."""
-    if _is_message(value):
-        return Answer(_message_text(value), value, {}, _message_usage(value) if part(value, "usage_metadata") else None)
-    said = _messages(value)
-    if not said or not all(_is_message(one) for one in said):
-        return None
-    usage = reduce(add, (_message_usage(one) for one in said[before:]), Usage())
-    known = usage.tokens or usage.usd is None
-    state = _state(value)
-    keyed: Mapping[str, Any] = cast("Mapping[str, Any]", state) if isinstance(state, Mapping) else {}
-    return Answer(_message_text(said[-1]), value, keyed, usage if known else None)
+    return tuple(several(part(_state(value), "messages")))
 
 
 def _is_message(value: Any) -> bool:
@@ -117,14 +123,3 @@ def _message_usage(value: Any) -> Usage:
         return Usage()
     cached = count(used, "input_token_details", "cache_read")
     return Usage(count(used, "input_tokens"), count(used, "output_tokens"), cached, None)
-
-
-def spoken(value: Any) -> Iterator[dict[str, Any]] | None:
-    """A message of LangChain's."""
-    if not _is_message(value):
-        return None
-    calls = [
-        (text_at(one, "id"), text_at(one, "name"), part(one, "args")) for one in several(part(value, "tool_calls"))
-    ]
-    role = _ROLES.get(value.type) or text_at(value, "type")
-    return iter([message(role, _message_text(value), calls, text_at(value, "tool_call_id"))])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from donewhen.core.work import Usage
@@ -35,19 +35,12 @@ class OpenAIAgent(KnownAgent):
     def knows(value: Any) -> bool:
         return has(value, "instructions", "handoffs", "tools", "model") and _runner(value) is not None
 
-    def __init__(self, agent: Any) -> None:
-        super().__init__(agent)
-        self._history: list[Any] | None = None
-
     async def call(self, prompt: Any, *others: Any, **named: Any) -> Any:
         own = any(name in named for name in ("session", "conversation_id", "previous_response_id"))
-        asked = prompt if own or self._history is None else [*self._history, {"role": "user", "content": prompt}]
+        asked = prompt if own or self.said is None else [*self.said, {"role": "user", "content": prompt}]
         returned = await _runner(self.agent).run(self.agent, asked, *others, **named)
-        self._history = list(returned.to_input_list())
+        self.said = list(returned.to_input_list())
         return returned
-
-    def answer(self, returned: Any) -> Answer:
-        return result(returned) or Answer(str(returned), returned)
 
     @property
     def model(self) -> KnownModel | None:
@@ -62,15 +55,39 @@ class OpenAIAgent(KnownAgent):
             return KnownModel(name, text_at(model, "base_url") or None, key_of(part(model, "api_key")))
         return known_model("openai", name, part(client, "base_url"), part(client, "api_key"))
 
-    @property
-    def messages(self) -> Sequence[Any]:
-        return self._history or ()
+    @staticmethod
+    def result(value: Any) -> Answer | None:
+        """A RunResult."""
+        if not has(value, "final_output", "to_input_list"):
+            return None
+        used = part(value, "context_wrapper", "usage")
+        cached = count(used, "input_tokens_details", "cached_tokens")
+        usage = None if used is None else Usage(count(used, "input_tokens"), count(used, "output_tokens"), cached, None)
+        output = value.final_output
+        as_model = called(output, "model_dump_json") if has(output, "model_dump_json") else None
+        said = "" if output is None else as_model if isinstance(as_model, str) else as_json(output)
+        return Answer(said, value, {}, usage)
 
-    def kept(self) -> Any:
-        return self._history
-
-    def restore(self, kept: Any) -> None:
-        self._history = kept
+    @staticmethod
+    def spoken(value: Any) -> Iterator[dict[str, Any]] | None:
+        """An item of a conversation, or one that their run made of it."""
+        if has(value, "to_input_item"):
+            value = value.to_input_item()
+        if not isinstance(value, Mapping):
+            return None
+        item = cast("Mapping[str, Any]", value)
+        kind = item.get("type")
+        if kind == "function_call":
+            call = text_at(item, "call_id"), text_at(item, "name"), item.get("arguments", "")
+            return iter([message("assistant", "", [call])])
+        if isinstance(kind, str) and kind.endswith("_call_output"):
+            output = item.get("output")
+            return iter([message("tool", texts(output) or as_json(output), (), text_at(item, "call_id"))])
+        if kind == "message" and "role" in item:
+            return iter([message(text_at(item, "role"), texts(item.get("content")))])
+        if isinstance(kind, str) and "role" not in item:
+            return iter(())  # reasoning, and tools that the provider runs by itself
+        return None
 
 
 def _runner(agent: Any) -> Any:
@@ -79,38 +96,4 @@ def _runner(agent: Any) -> Any:
         found = getattr(sys.modules.get(one.__module__.partition(".")[0]), "Runner", None)
         if has(found, "run"):
             return found
-    return None
-
-
-def result(value: Any) -> Answer | None:
-    """A RunResult."""
-    if not has(value, "final_output", "to_input_list"):
-        return None
-    used = part(value, "context_wrapper", "usage")
-    cached = count(used, "input_tokens_details", "cached_tokens")
-    usage = None if used is None else Usage(count(used, "input_tokens"), count(used, "output_tokens"), cached, None)
-    output = value.final_output
-    as_model = called(output, "model_dump_json") if has(output, "model_dump_json") else None
-    said = "" if output is None else as_model if isinstance(as_model, str) else as_json(output)
-    return Answer(said, value, {}, usage)
-
-
-def spoken(value: Any) -> Iterator[dict[str, Any]] | None:
-    """An item of a conversation, or one that their run made of it."""
-    if has(value, "to_input_item"):
-        value = value.to_input_item()
-    if not isinstance(value, Mapping):
-        return None
-    item = cast("Mapping[str, Any]", value)
-    kind = item.get("type")
-    if kind == "function_call":
-        call = text_at(item, "call_id"), text_at(item, "name"), item.get("arguments", "")
-        return iter([message("assistant", "", [call])])
-    if isinstance(kind, str) and kind.endswith("_call_output"):
-        output = item.get("output")
-        return iter([message("tool", texts(output) or as_json(output), (), text_at(item, "call_id"))])
-    if kind == "message" and "role" in item:
-        return iter([message(text_at(item, "role"), texts(item.get("content")))])
-    if isinstance(kind, str) and "role" not in item:
-        return iter(())  # reasoning, and tools that the provider runs by itself
     return None

@@ -89,6 +89,13 @@ class OpenHandsConversation(KnownAgent):
     def messages(self) -> Sequence[Any]:
         return cast("Sequence[Any]", self.agent.state.events)
 
+    @staticmethod
+    def spoken(value: Any) -> Iterator[dict[str, Any]] | None:
+        """An event as messages; of what no model is told, none."""
+        if not has(value, "source", "timestamp"):
+            return None
+        return _llm_messages(value)
+
 
 def final(events: Sequence[Any]) -> str:
     """The agent's last words: a message, or what it said as it finished."""
@@ -100,13 +107,6 @@ def final(events: Sequence[Any]) -> str:
         if part(event, "tool_name") == FINISH:
             return text_at(event, "action", "message")
     return ""
-
-
-def spoken(value: Any) -> Iterator[dict[str, Any]] | None:
-    """An event as messages; of what no model is told, none."""
-    if not has(value, "source", "timestamp"):
-        return None
-    return _llm_messages(value)
 
 
 def _llm_messages(event: Any) -> Iterator[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from donewhen.core.work import Usage
@@ -43,18 +43,11 @@ class PydanticAgent(KnownAgent):
     def knows(value: Any) -> bool:
         return has(value, "run", "run_sync", "iter", "model") and not callable(value)
 
-    def __init__(self, agent: Any) -> None:
-        super().__init__(agent)
-        self._history: Sequence[Any] | None = None
-
     async def call(self, prompt: Any, *others: Any, **named: Any) -> Any:
-        history = {} if self._history is None else {"message_history": self._history}
+        history = {} if self.said is None else {"message_history": self.said}
         returned = await self.agent.run(prompt, *others, **{**named, **history})
-        self._history = list(returned.all_messages())
+        self.said = list(returned.all_messages())
         return returned
-
-    def answer(self, returned: Any) -> Answer:
-        return result(returned) or Answer(str(returned), returned)
 
     @property
     def model(self) -> KnownModel | None:
@@ -64,37 +57,27 @@ class PydanticAgent(KnownAgent):
         named = _PROVIDERS.get(provider, provider if provider in _SAME else "")
         return known_model(named, name, part(model, "base_url"), part(model, "client", "api_key"))
 
-    @property
-    def messages(self) -> Sequence[Any]:
-        return self._history or ()
+    @staticmethod
+    def result(value: Any) -> Answer | None:
+        """An AgentRunResult."""
+        if not has(value, "output", "all_messages"):
+            return None
+        found: Any = part(value, "usage")
+        used = found() if callable(found) and not has(found, "input_tokens") else found
+        cost = part(used, "cost")
+        counts = count(used, "input_tokens"), count(used, "output_tokens"), count(used, "cache_read_tokens")
+        usage = None if used is None else Usage(*counts, None if cost is None else float(cost))
+        # A model of theirs is answered as the JSON that it stands for.
+        output: Any = value.output
+        as_model = called(output, "model_dump_json") if has(output, "model_dump_json") else None
+        return Answer(as_model if isinstance(as_model, str) else as_json(output), value, {}, usage)
 
-    def kept(self) -> Any:
-        return self._history
-
-    def restore(self, kept: Any) -> None:
-        self._history = kept
-
-
-def result(value: Any) -> Answer | None:
-    """An AgentRunResult."""
-    if not has(value, "output", "all_messages"):
-        return None
-    found: Any = part(value, "usage")
-    used = found() if callable(found) and not has(found, "input_tokens") else found
-    cost = part(used, "cost")
-    counts = count(used, "input_tokens"), count(used, "output_tokens"), count(used, "cache_read_tokens")
-    usage = None if used is None else Usage(*counts, None if cost is None else float(cost))
-    # A model of theirs is answered as the JSON that it stands for.
-    output: Any = value.output
-    as_model = called(output, "model_dump_json") if has(output, "model_dump_json") else None
-    return Answer(as_model if isinstance(as_model, str) else as_json(output), value, {}, usage)
-
-
-def spoken(value: Any) -> Iterator[dict[str, Any]] | None:
-    """A ModelRequest or a ModelResponse: one message for each thing in it that was said."""
-    if not has(value, "parts", "kind"):
-        return None
-    return _response(value) if value.kind == "response" else _request(value)
+    @staticmethod
+    def spoken(value: Any) -> Iterator[dict[str, Any]] | None:
+        """A ModelRequest or a ModelResponse: one message for each thing in it that was said."""
+        if not has(value, "parts", "kind"):
+            return None
+        return _response(value) if value.kind == "response" else _request(value)
 
 
 def _response(value: Any) -> Iterator[dict[str, Any]]:

@@ -54,9 +54,6 @@ class StrandsAgent(KnownAgent):
             return True
         return False
 
-    def answer(self, returned: Any) -> Answer:
-        return result(returned) or Answer(str(returned), returned)
-
     def spent(self) -> Usage | None:
         return _bedrock_usage(part(self.agent, "event_loop_metrics", "accumulated_usage"))
 
@@ -83,15 +80,15 @@ class StrandsAgent(KnownAgent):
     def restore(self, kept: Any) -> None:
         self.agent.messages[:] = copy.deepcopy(kept)
 
-
-def result(value: Any) -> Answer | None:
-    """An AgentResult: its text, and its message by key."""
-    message = part(value, "message") if has(value, "stop_reason", "message", "metrics") else None
-    if not isinstance(message, Mapping):
-        return None
-    metrics = value.metrics
-    spent = part(metrics, "latest_agent_invocation", "usage") or part(metrics, "accumulated_usage")
-    return Answer(str(value).strip(), value, cast("Mapping[str, Any]", message), _bedrock_usage(spent))
+    @staticmethod
+    def result(value: Any) -> Answer | None:
+        """An AgentResult: its text, and its message by key."""
+        message = part(value, "message") if has(value, "stop_reason", "message", "metrics") else None
+        if not isinstance(message, Mapping):
+            return None
+        metrics = value.metrics
+        spent = part(metrics, "latest_agent_invocation", "usage") or part(metrics, "accumulated_usage")
+        return Answer(str(value).strip(), value, cast("Mapping[str, Any]", message), _bedrock_usage(spent))
 
 
 def _bedrock_usage(given: Any) -> Usage | None:

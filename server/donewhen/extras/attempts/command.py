@@ -16,10 +16,9 @@ from donewhen.cli.progress import Log
 from donewhen.cli.terminal import OutputClosed, ending_signals
 from donewhen.core.answers import answer_example
 from donewhen.core.errors import UsageError, WorkspaceError
-from donewhen.core.verdict import graded
 from donewhen.core.words import counted, listed, money
 from donewhen.engine.api import RunView, StartOptions
-from donewhen.extras.attempts.comparing import document, lines_changed, met, outcome_in_words, working_with
+from donewhen.extras.attempts.comparing import document, lines_changed, met, outcome_in_words, reasons, working_with
 from donewhen.extras.attempts.pursuing import Attempt, Attempts, Group, Plan, Standing
 
 LISTED = 8
@@ -304,13 +303,7 @@ def table(group: Group, standing: Sequence[Standing]) -> list[str]:
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     for one in standing:
-        view = one.view
-        if view is not None:
-            lines += [f"{one.attempt.number}: {told}" for told in graded(view.views)]
-            if view.state.status != "complete" and view.state.lifecycle.reason:
-                lines.append(f"{one.attempt.number}: {one_line(view.state.lifecycle.reason)}")
-        elif one.attempt.error is not None:
-            lines.append(f"{one.attempt.number}: {one_line(one.attempt.error)}")
+        lines += [f"{one.attempt.number}: {one_line(told)}" for told in reasons(one)]
     return lines
 
 

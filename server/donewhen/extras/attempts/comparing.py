@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from donewhen.core.verdict import PROVEN, graded
-from donewhen.core.words import counted, duration, listed
+from donewhen.core.words import counted, duration, listed, money
 from donewhen.extras.attempts.pursuing import Group, Standing
 from donewhen.wire.snapshot import wire_time
-from donewhen.wire.view import harmless, money
+from donewhen.wire.view import harmless
 
 NAMED = 5
 """How many files a question names."""
@@ -84,6 +84,14 @@ def working_with(one: Standing) -> str:
     return (options.worker if options is not None else one.attempt.worker) or ""
 
 
+def reasons(one: Standing) -> list[str]:
+    """What its proofs are worth, and why it ended."""
+    if one.view is None:
+        return [one.attempt.error] if one.attempt.error else []
+    ended = one.view.state.lifecycle.reason if one.view.state.status != "complete" else ""
+    return [*graded(one.view.views), *([ended] if ended else [])]
+
+
 # --------------------------------------------------------------------------- in the words of an editor
 
 
@@ -117,7 +125,7 @@ def _attempt_view(group: Group, one: Standing, all_of_them: int) -> dict[str, An
     return {
         "label": f"{number} · {outcome_in_words(one)}{applied}",
         "description": harmless(" · ".join(_facts(one))),
-        "detail": harmless(" · ".join(_reasons(one))),
+        "detail": harmless(" · ".join(reasons(one))),
         "apply": {
             "message": f"Apply the changes of attempt {number} to the workspace?",
             "detail": f"{written} Then the goal is checked here.{others}",
@@ -147,11 +155,3 @@ def _facts(one: Standing) -> list[str]:
         duration(state.elapsed),
         *named,
     ]
-
-
-def _reasons(one: Standing) -> list[str]:
-    """What its proofs are worth, and why it ended."""
-    if one.view is None:
-        return [one.attempt.error] if one.attempt.error else []
-    ended = one.view.state.lifecycle.reason if one.view.state.status != "complete" else ""
-    return [*graded(one.view.views), *([ended] if ended else [])]

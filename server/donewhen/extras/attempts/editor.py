@@ -107,6 +107,7 @@ async def attempt_text(session: Session, argument: RunDocument) -> str | None:
 async def apply(session: Session, argument: OneAttempt) -> dict[str, Any]:
     """Brings the changes of an attempt into the workspace, all or none, and checks the goal there: that alone says
     whether it is proven."""
+    session.require_trust()
     root, attempts, group = await _group(session, argument.id)
     folder = await session.folder(root)
     files, _ = await attempts.diff(group, argument.number)
@@ -172,12 +173,5 @@ async def _attempts(session: Session, root: Path) -> Attempts:
     return Attempts(root, where, settings, opening=session.host.services.open_runs, trusted=wanted.context.trusted)
 
 
-COMMANDS = {
-    "list": (AttemptsList, compare, False),
-    "changes": (OneAttempt, changes, False),
-    "apply": (OneAttempt, apply, True),
-    "drop": (AttemptsDrop, drop, False),
-}
-"""The argument of each, its function, and whether it executes anything."""
 DOCUMENTS = {"attempt": attempt_text}
 """What gives the text of a document of that kind."""

@@ -109,15 +109,17 @@ class Standing:
         return self.state != "ended"
 
 
+@dataclass(slots=True)
 class Board:
     """The goals of one fleet. `serial` tells this fleet from others that had its name."""
 
-    def __init__(self, fleet: Fleet, serial: str) -> None:
-        self.fleet = fleet
-        self.serial = serial
-        self.paused = False
-        self.goals: dict[str, Standing] = {}
-        self._add(fleet)
+    fleet: Fleet
+    serial: str
+    paused: bool = False
+    goals: dict[str, Standing] = field(default_factory=dict[str, Standing])
+
+    def __post_init__(self) -> None:
+        self._add(self.fleet)
 
     def _add(self, fleet: Fleet) -> None:
         for goal in fleet.goals:
@@ -128,15 +130,13 @@ class Board:
                 known.goal = goal
 
     def document(self) -> dict[str, Any]:
-        goals = {name: asdict(one) for name, one in self.goals.items()}
-        return {"fleet": self.fleet.document(), "serial": self.serial, "paused": self.paused, "goals": goals}
+        return asdict(self)
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Board:
-        board = cls(Fleet.of(document["fleet"]), document["serial"])
-        board.paused = document["paused"]
-        board.goals = {name: _standing_from(one) for name, one in document["goals"].items()}
-        return board
+        from pydantic import TypeAdapter  # lazy: start-up time, and only a board that was kept needs it
+
+        return TypeAdapter(cls).validate_python(document)
 
     # ------------------------------------------------------------------------------------ what is next
 
@@ -295,24 +295,3 @@ class Board:
 def run_id_of(serial: str, goal_id: str) -> str:
     """The id of the goal's run: the same whenever an iteration is tried again."""
     return hashlib.sha256(f"{serial}\n{goal_id}".encode()).hexdigest()[:12]
-
-
-def grant_of(document: Mapping[str, Any]) -> Grant:
-    """Raises TypeError and KeyError for what is none."""
-    answers = [Given(**one) for one in document["answers"]]
-    values: dict[str, Any] = {**document, "goal": FleetGoal(**document["goal"]), "answers": answers}
-    return Grant(**values)
-
-
-def outcome_of(document: Mapping[str, Any]) -> Outcome:
-    """Raises TypeError and KeyError for what is none."""
-    values: dict[str, Any] = {**document, "questions": [Question(**one) for one in document["questions"]]}
-    return Outcome(**values)
-
-
-def _standing_from(document: Mapping[str, Any]) -> Standing:
-    questions = [Question(**one) for one in document["questions"]]
-    answers = [Given(**one) for one in document["answers"]]
-    goal = FleetGoal(**document["goal"])
-    values: dict[str, Any] = {**document, "goal": goal, "questions": questions, "answers": answers}
-    return Standing(**values)

@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -52,14 +52,6 @@ class Fleet:
     max_cost: float | None = None
     iteration_cost: float = 0.5
     lost_after: float = 10.0
-
-    def document(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def of(cls, document: Mapping[str, Any]) -> Fleet:
-        values: dict[str, Any] = {**document, "goals": [FleetGoal(**goal) for goal in document["goals"]]}
-        return cls(**values)
 
 
 def load_manifest(path: Path, *, parallel: int | None = None, max_cost: float | None = None) -> Fleet:

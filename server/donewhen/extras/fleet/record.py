@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from donewhen.core.errors import AlreadyRunning, LedgerUnavailable, UsageError
-from donewhen.ports import RunLock
 from donewhen.store.folders import private_folder, state_folder
 from donewhen.workspace.locks import FileRunLock
 
@@ -30,39 +29,10 @@ class FleetRequest:
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
-class FleetRecord(Protocol):
-    """What is kept of one fleet. One process drives it at a time, any may ask."""
-
-    def board(self) -> Mapping[str, Any] | None:
-        """The board as it was last kept, as JSON values; None for a fleet that never ran."""
-        ...
-
-    def keep(self, board: Mapping[str, Any]) -> None: ...
-
-    def ask(self, request: FleetRequest) -> None:
-        """Keeps a request until whoever drives the fleet takes it."""
-        ...
-
-    def take(self) -> Sequence[FleetRequest]:
-        """All requests that nobody has taken, the oldest first; nobody else gets them."""
-        ...
-
-    def lead(self) -> None:
-        """This process drives it, until `close`. Raises UsageError while another one does."""
-        ...
-
-    @property
-    def led(self) -> bool:
-        """Whether a live process drives it."""
-        ...
-
-    def close(self) -> None: ...
-
-
 def open_fleet_record(name: str, state_dir: Path | None) -> FleetRecord:
     """The record of the fleet of that name; made if there is none. Raises LedgerUnavailable."""
     folder = private_folder(state_folder(state_dir) / "fleets" / name)
-    return SqliteFleetRecord(folder, FileRunLock(folder))
+    return FleetRecord(folder)
 
 
 def fleet_on_record(name: str, state_dir: Path | None) -> FleetRecord:
@@ -76,11 +46,12 @@ def unknown_fleet(name: str) -> UsageError:
     return UsageError(f"there is no fleet {name} here: `donewhen fleet run MANIFEST` starts one")
 
 
-class SqliteFleetRecord:
-    """`FleetRecord` in a folder; `lock` says who drives it. Raises LedgerUnavailable if it can't be opened."""
+class FleetRecord:
+    """What is kept of one fleet, in a folder. One process drives it at a time, any may ask. Raises LedgerUnavailable if
+    it can't be opened."""
 
-    def __init__(self, folder: Path, lock: RunLock) -> None:
-        self._lock, self._leads, self._last = lock, False, ""
+    def __init__(self, folder: Path) -> None:
+        self._lock, self._leads, self._last = FileRunLock(folder), False, ""
         try:
             self._connection = sqlite3.connect(folder / _FILE, timeout=10, isolation_level=None)
             self._connection.execute("PRAGMA journal_mode=WAL")
@@ -89,6 +60,7 @@ class SqliteFleetRecord:
             raise LedgerUnavailable(f"the record of the fleet in {folder} can't be opened: {error}") from error
 
     def board(self) -> Mapping[str, Any] | None:
+        """The board as it was last kept, as JSON values; None for a fleet that never ran."""
         row = self._connection.execute("SELECT document FROM board").fetchone()
         return None if row is None else json.loads(row[0])
 
@@ -99,16 +71,19 @@ class SqliteFleetRecord:
             self._last = text
 
     def ask(self, request: FleetRequest) -> None:
+        """Keeps a request until whoever drives the fleet takes it."""
         text = json.dumps([request.operation, dict(request.arguments)])
         self._connection.execute("INSERT INTO requests (document) VALUES (?)", (text,))
 
     def take(self) -> Sequence[FleetRequest]:
+        """All requests that nobody has taken, the oldest first; nobody else gets them."""
         rows = self._connection.execute("SELECT id, document FROM requests ORDER BY id").fetchall()
         for number, _ in rows:
             self._connection.execute("DELETE FROM requests WHERE id = ?", (number,))
         return [FleetRequest(*json.loads(text)) for _, text in rows]
 
     def lead(self) -> None:
+        """This process drives it, until `close`. Raises UsageError while another one does."""
         try:
             self._lock.acquire("fleet", "fleet")
         except AlreadyRunning:
@@ -121,6 +96,7 @@ class SqliteFleetRecord:
 
     @property
     def led(self) -> bool:
+        """Whether a live process drives it."""
         return self._lock.owner() is not None
 
     def close(self) -> None:
@@ -128,37 +104,3 @@ class SqliteFleetRecord:
             self._lock.release()
         with suppress(sqlite3.Error):
             self._connection.close()
-
-
-class MemoryFleetRecord:
-    """`FleetRecord` of one process, for tests and fleets that nobody else asks."""
-
-    def __init__(self) -> None:
-        self._board: str | None = None
-        self._requests: list[FleetRequest] = []
-        self._leads = False
-
-    def board(self) -> Mapping[str, Any] | None:
-        return None if self._board is None else json.loads(self._board)
-
-    def keep(self, board: Mapping[str, Any]) -> None:
-        self._board = json.dumps(board)
-
-    def ask(self, request: FleetRequest) -> None:
-        self._requests.append(request)
-
-    def take(self) -> Sequence[FleetRequest]:
-        taken, self._requests = self._requests, []
-        return taken
-
-    def lead(self) -> None:
-        if self._leads:
-            raise UsageError("this process runs this fleet already")
-        self._leads = True
-
-    @property
-    def led(self) -> bool:
-        return self._leads
-
-    def close(self) -> None:
-        self._leads = False

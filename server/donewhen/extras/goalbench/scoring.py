@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import shutil
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from donewhen.core.work import Usage
@@ -54,18 +54,8 @@ class Row:
     seconds: float = 0.0
 
     def __add__(self, other: Row) -> Row:
-        return Row(
-            self.group,
-            self.cases + other.cases,
-            self.completed + other.completed,
-            self.refused + other.refused,
-            self.accepted + other.accepted,
-            self.rejected + other.rejected,
-            self.undecided + other.undecided,
-            self.failed + other.failed,
-            self.usage + other.usage,
-            self.seconds + other.seconds,
-        )
+        counts = [one.name for one in fields(self) if one.name != "group"]
+        return replace(self, **{name: getattr(self, name) + getattr(other, name) for name in counts})
 
 
 def rows(results: Iterable[CaseResult]) -> tuple[Row, ...]:

@@ -11,11 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from donewhen.app.program import RunParts
 from donewhen.core.calls import Message, messages_of
 from donewhen.core.errors import DoneWhenError, JudgeOutage, UsageError, WorkerFailed
 from donewhen.core.goal import Goal, Limits, Requirement, requirement_id
-from donewhen.core.plugging import Halt
 from donewhen.core.state import RunState
 from donewhen.core.work import TurnResult
 from donewhen.extras.lookalikes.response import (
@@ -27,9 +25,9 @@ from donewhen.extras.lookalikes.response import (
     with_earlier,
 )
 from donewhen.library.goals import refuse_without_workspace
-from donewhen.library.handles import OnInterrupt, answered
-from donewhen.library.sessions import Session, open_session
+from donewhen.library.handles import GoalRun
 from donewhen.ports import Turn, TurnContext
+from donewhen.threads import to_its_end
 from donewhen.workers.callables.agents import AgentCall, own_result
 from donewhen.workers.callables.known import KnownAgent, plain_messages
 from donewhen.workers.callables.prompts import retry_made_by
@@ -79,6 +77,7 @@ class LoopedWorker:
         self._extras = extras if extras is not None else {}
         self._retry = retry
         self._conversation = conversation_of(worker, asked)
+        self._first = self._conversation.kept()
         self.attempts: list[GoalAttempt] = []
         self.response: Any = None
         self.last: Any = None
@@ -101,20 +100,17 @@ class LoopedWorker:
         prompt = self._prompt(turn)
         if turn.notes:  # of plugins
             prompt = joined(prompt, "\n\n".join(turn.notes))
-        self._conversation.begin()
+        before = self._conversation.kept()
         try:
             named = {**self._asked.named, **self._conversation.keywords(prompt, self._preserve)}
             returned = await worker_called(self._worker, prompt, *self._asked.others, **named)
-        except (Halt, asyncio.CancelledError):
-            self._conversation.take_back()  # the turn runs again
+        except BaseException as error:
+            if not isinstance(self._worker, AgentCall):  # which has done so, where it could
+                self._conversation.restore(before)
+            if isinstance(error, WorkerFailed):
+                self.failure = error.__cause__ or error
+                self._attempt(GoalAttempt(turn.iteration, False, error=str(error)))
             raise
-        except Exception as error:
-            told = error if isinstance(self._worker, AgentCall) and isinstance(error, WorkerFailed) else None
-            self.failure = error if told is None else error.__cause__
-            self._conversation.take_back()
-            said = str(told or "") or (f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
-            self._attempt(GoalAttempt(turn.iteration, False, error=said))
-            raise told or WorkerFailed(said) from error
         return self._record_turn(turn, prompt, returned)
 
     @property
@@ -185,7 +181,7 @@ class LoopedWorker:
         if taken_up:
             return joined(asked, retry)  # a run from another process: this worker has seen nothing yet
         if not self._preserve:
-            self._conversation.restore()
+            self._conversation.restore(self._first)
             return retry if self._conversation.given else joined(asked, retry)
         if self._conversation.remembers or self._template is not None:
             return retry
@@ -217,14 +213,12 @@ class Unknown:
         """The conversation so far; None if it isn't visible."""
         return None
 
-    def restore(self) -> None:
-        """Restores the state before the first call."""
+    def kept(self) -> Any:
+        """What `restore` puts back: the conversation as it is now."""
+        return None
 
-    def begin(self) -> None:
-        """A turn begins."""
-
-    def take_back(self) -> None:
-        """A turn failed: its incomplete messages are removed."""
+    def restore(self, kept: Any) -> None:
+        """Puts the conversation back, as far as the worker lets one."""
 
     def keywords(self, prompt: Any, preserve: bool) -> dict[str, Any]:
         return {}
@@ -240,38 +234,35 @@ class Own(Unknown):
 
     def __init__(self, host: Any) -> None:
         self._host = host
-        self._before = _copied(self.messages)
-        self._length = len(self._before)
 
     @property
     def messages(self) -> list[Any]:
         return cast("list[Any]", self._host.messages)
 
-    def restore(self) -> None:
-        self.messages[:] = _copied(self._before)
+    def kept(self) -> Any:
+        return _copied(self.messages)
 
-    def begin(self) -> None:
-        self._length = len(self.messages)
-
-    def take_back(self) -> None:
-        del self.messages[self._length :]
+    def restore(self, kept: Any) -> None:
+        self.messages[:] = _copied(kept)
 
 
 class Known(Unknown):
-    """An agent of a known kind: it has its own conversation, and can remove its incomplete messages."""
+    """An agent of a known kind, which has its own conversation."""
 
     remembers = True
 
     def __init__(self, agent: KnownAgent) -> None:
         self._agent = agent
-        self._before = agent.kept()
 
     @property
     def messages(self) -> list[Any]:
         return plain_messages(self._agent.messages)
 
-    def restore(self) -> None:
-        self._agent.restore(self._before)
+    def kept(self) -> Any:
+        return self._agent.kept()
+
+    def restore(self, kept: Any) -> None:
+        self._agent.restore(kept)
 
 
 class Given(Unknown):
@@ -352,43 +343,12 @@ def about_response(condition: str, limits: Limits, *, instead: str) -> Goal:
 # ----------------------------------------------------------------------------------------------- one run
 
 
-async def final_state(parts: RunParts, kept: Callable[[RunState], None]) -> RunState:
-    """The run's state at its end. `kept` gets the last state whatever happens, even if this is cancelled: then the run
-    is cancelled first."""
-    session = await open_session(parts)
+async def pursued(run: GoalRun) -> RunState:
+    """The run's state once it goes no further. If this is cancelled, it ends the run, so that nothing more is spent."""
     try:
-        await session.start(parts.start)
-        try:
-            return await wait_until_idle(session)
-        finally:
-            kept(session.state)
-    finally:
-        await session.close()
-
-
-async def wait_until_idle(session: Session, on_interrupt: OnInterrupt | None = None) -> RunState:
-    """The run's state once it goes no further. Questions go to `on_interrupt`; without it nobody can answer, and a run
-    that waits for a person is paused. If this is cancelled, it ends the run, so that nothing more is spent."""
-    try:
-        while True:
-            state = await session.standstill()
-            if not state.active:
-                return state
-            if on_interrupt is not None:
-                await answered(session, state.interrupts[0], on_interrupt)
-                continue
-            asked = "; ".join(one.title for one in state.interrupts)
-            await session.runs.pause(state.run_id, f"nobody can be asked: {asked}", "run")
+        await run.outcome()
     except asyncio.CancelledError:
-        await _cancelled(session)
+        with contextlib.suppress(DoneWhenError):
+            await to_its_end(run.stop("the caller was cancelled"))
         raise
-
-
-async def _cancelled(session: Session) -> None:
-    """Stops the run, although the caller is being cancelled, perhaps again in the meantime."""
-    stopping = asyncio.ensure_future(session.runs.stop(session.state.run_id, "the caller was cancelled"))
-    while not stopping.done():
-        with contextlib.suppress(asyncio.CancelledError, DoneWhenError):
-            await asyncio.shield(stopping)
-    with contextlib.suppress(DoneWhenError):
-        stopping.result()
+    return run.state

@@ -18,9 +18,9 @@ from donewhen.extras.lookalikes.adapter import (
     TIMEOUT,
     Asked,
     LoopedWorker,
-    final_state,
     host_of,
     name_of,
+    pursued,
 )
 from donewhen.extras.lookalikes.response import (
     GoalResult,
@@ -34,10 +34,11 @@ from donewhen.goalfile.stated import stated_commands
 from donewhen.library.arguments import callback, finite, flag, folder, limits, resolved, several
 from donewhen.library.goals import refuse_without_workspace, wanted_goal
 from donewhen.library.models import JudgeConfig, JudgeLike, judge_of, keys_of, options_of
+from donewhen.library.running import opened
 from donewhen.ports import Judge
+from donewhen.threads import is_async, run_sync
 from donewhen.workers.callables.agents import agent_call
 from donewhen.workers.callables.known import KnownModel, known_agent
-from donewhen.workers.callables.threads import is_async, run_sync
 from donewhen.workers.callables.workers import as_text
 
 T = TypeVar("T")
@@ -48,30 +49,21 @@ class ByWorker(Generic[T]):
     worker; if the worker can't be referenced weakly, the value stays."""
 
     def __init__(self) -> None:
-        self._held: dict[tuple[int, int], tuple[Callable[[], Any], T]] = {}
+        self._held: dict[tuple[int, int], tuple[T, Any]] = {}
 
     def get(self, worker: Any) -> T | None:
         found = self._held.get(_identity(worker))
-        return found[1] if found is not None and found[0]() is not None else None
+        return None if found is None else found[0]
 
     def set(self, worker: Any, value: T) -> None:
-        key = _identity(worker)
-        self._held[key] = (self._reference(key, host_of(worker)), value)
+        key, host = _identity(worker), host_of(worker)
+        try:
+            self._held[key] = value, weakref.ref(host, lambda gone: self._held.pop(key, None))
+        except TypeError:
+            self._held[key] = value, host  # its identity is no other's as long as it is there
 
     def drop(self, worker: Any) -> None:
         self._held.pop(_identity(worker), None)
-
-    def _reference(self, key: tuple[int, int], host: Any) -> Callable[[], Any]:
-        try:
-            return weakref.ref(host, lambda gone: self._gone(key, gone))
-        except TypeError:
-            return lambda: host
-
-    def _gone(self, key: tuple[int, int], gone: Any) -> None:
-        # By now another worker may have the same address.
-        found = self._held.get(key)
-        if found is not None and found[0] is gone:
-            del self._held[key]
 
 
 def _identity(worker: Any) -> tuple[int, int]:
@@ -291,14 +283,19 @@ async def _pursue_on_engine(loop: GoalLoop, worker: Callable[..., Any], asked: A
         state_dir=loop.state_dir,
     )
 
+    start = parts.start
+
     def keep_result(state: RunState) -> None:
         passed = state.status == "complete"
         working.found(None if passed else feedback_of(assess(state), checks), passed)
         reason = state.lifecycle.reason or state.lifecycle.paused or ""
         latest.result = GoalResult(passed, stop_reason_of(state), list(working.attempts), reason, state.plugins.halt)
 
-    state = await final_state(parts, keep_result)
-    return working.returned(state)
+    async with await opened(parts, lambda session: session.start(start)) as run:
+        try:
+            return working.returned(await pursued(run))
+        finally:
+            keep_result(run.state)
 
 
 def goal_of(loop: GoalLoop, prompt: Any, *, judged: bool) -> Goal:

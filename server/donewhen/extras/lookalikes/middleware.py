@@ -25,18 +25,19 @@ from donewhen.extras.lookalikes.adapter import (
     about_response,
     host_of,
     name_of,
-    wait_until_idle,
+    pursued,
 )
 from donewhen.extras.lookalikes.response import feedback_of
 from donewhen.library.arguments import callback, finite, folder, limits, resolved, several
 from donewhen.library.goals import wanted_goal
-from donewhen.library.handles import OnInterrupt
+from donewhen.library.handles import GoalRun, OnInterrupt
 from donewhen.library.models import JudgeConfig, JudgeLike, judge_of, keys_of, options_of
+from donewhen.library.running import opened
 from donewhen.library.sessions import Session, open_session
 from donewhen.ports import Judge, Judgement, Turn, TurnContext
+from donewhen.threads import called, run_sync
 from donewhen.workers.callables.agents import agent_call
 from donewhen.workers.callables.judges import AuditTask, verdict_from
-from donewhen.workers.callables.threads import called, run_sync
 from donewhen.workers.callables.workers import as_text
 
 GOAL = "goal"
@@ -91,15 +92,13 @@ class GoalMiddleware:
         state_dir: str | Path | None = None,
         on_interrupt: OnInterrupt | None = None,
     ) -> None:
-        self.pursuing = Pursuing(
-            evaluator_of(evaluator),
-            finite("max_evaluations", "max_iterations", max_evaluations),
-            finite("timeout", "timeout", timeout),
-            resolved("workspace", workspace),
-            several("plugins", plugins),
-            folder("state_dir", state_dir),
-            callback("on_interrupt", on_interrupt),
-        )
+        self.evaluator = evaluator_of(evaluator)
+        self.max_evaluations: int | None = finite("max_evaluations", "max_iterations", max_evaluations)
+        self.timeout: float | None = finite("timeout", "timeout", timeout)
+        self.workspace = resolved("workspace", workspace)
+        self.plugins = several("plugins", plugins)
+        self.state_dir = folder("state_dir", state_dir)
+        self.on_interrupt = callback("on_interrupt", on_interrupt)
 
     def attach(self, worker: Any) -> GoalAgent:
         """The agent with `/goal`. `worker` is a callable that takes the prompt, or an object with a method `prompt`;
@@ -111,19 +110,46 @@ class GoalMiddleware:
                 "an agent is a callable that takes the prompt, has a method `prompt`, or is one of Strands, OpenHands, "
                 f"CubeLoop, PydanticAI, OpenAI Agents or LangGraph; it is {type(worker).__name__}"
             )
-        return GoalAgent(self.pursuing, worker, call)
+        return GoalAgent(self, worker, call)
 
     def __call__(self, worker: Any) -> GoalAgent:
         return self.attach(worker)
+
+    def goal(self, condition: str, evaluated: int = 0) -> Goal:
+        """A condition as a goal: in a workspace the commands that it names are checks. `evaluated`: how often it has
+        been judged before. Raises InvalidGoal."""
+        root = self.workspace
+        left = None if self.max_evaluations is None else max(1, self.max_evaluations - evaluated)
+        bounds = limits(left, self.timeout)
+        if root is None:
+            return about_response(condition, bounds, instead="GoalMiddleware(..., workspace=FOLDER)")
+        return replace(wanted_goal(condition, judged=True, workspace=root).goal, limits=bounds)
+
+    def parts(self, goal: Goal | None, worker: GoalWorker, agent: Any) -> RunParts:
+        """One run of one condition; None: the run on record."""
+        root = self.workspace
+        return RunParts(
+            goal=goal,
+            worker=worker,
+            judge=options_of(self.evaluator),
+            secrets=keys_of(None, self.evaluator),
+            agent=agent,
+            workspace=root,
+            durable=root is not None,
+            state_dir=self.state_dir,
+            plugins=self.plugins,
+            attended=self.on_interrupt is not None,
+        )
 
 
 @dataclass(slots=True)
 class _Pursuit:
     """A goal that is in progress, or paused."""
 
-    session: Session
     working: GoalWorker
-    running: bool = False
+    run: GoalRun | None = None
+    """None until it has begun."""
+    running: bool = True
 
 
 class GoalAgent:
@@ -133,8 +159,8 @@ class GoalAgent:
     can't be met). The agent's other attributes are available here, too.
     """
 
-    def __init__(self, pursuing: Pursuing, worker: Any, call: Callable[..., Any]) -> None:
-        self._pursuing = pursuing
+    def __init__(self, goals: GoalMiddleware, worker: Any, call: Callable[..., Any]) -> None:
+        self._goals = goals
         self._worker = worker
         self._call = call
         self._pursuit: _Pursuit | None = None
@@ -199,30 +225,25 @@ class GoalAgent:
             how = "under way" if self._pursuit.running else "paused"
             raise UsageError(f"a goal is {how}: `/goal stop` or `/goal clear` first")
         working = self._working(asked, evaluated)
-        parts = self._pursuing.parts(self._pursuing.goal(condition, evaluated), working, host_of(self._worker))
+        parts = self._goals.parts(self._goals.goal(condition, evaluated), working, host_of(self._worker))
         self._write_entry(condition, "active", evaluated)
-        return await self._open_and_pursue(parts, working, lambda session: session.start(parts.start), "failed")
+        return await self._begin(parts, working, lambda session: session.start(parts.start), "failed")
 
-    async def _open_and_pursue(
+    async def _begin(
         self, parts: RunParts, working: GoalWorker, begin: Callable[[Session], Awaitable[Any]], unbegun: str
     ) -> Any:
         """Pursues a goal that isn't open here yet; `unbegun` is its status if it can't begin."""
+        self._pursuit = pursuit = _Pursuit(working)
         try:
-            session = await open_session(parts)
+            pursuit.run = await opened(parts, begin, on_interrupt=self._goals.on_interrupt)
         except BaseException:
-            self._update_entry(status="failed")
-            raise
-        self._pursuit = pursuit = _Pursuit(session, working, running=True)
-        try:
-            await begin(session)
-        except BaseException:
-            await self._closed(pursuit)
+            self._pursuit = None
             self._update_entry(status=unbegun)
             raise
-        return await self._pursue_until_stop(pursuit)
+        return await self._pursue_until_stop(pursuit, pursuit.run)
 
     def _working(self, asked: Asked, evaluated: int) -> GoalWorker:
-        about_files = self._pursuing.workspace is not None
+        about_files = self._goals.workspace is not None
         call = agent_call(self._worker) or self._call
         return GoalWorker(call, asked, self._evaluated, about_files=about_files, evaluations=evaluated)
 
@@ -231,16 +252,16 @@ class GoalAgent:
             "status": status,
             "condition": condition,
             "evaluations": evaluations,
-            "max_evaluations": self._pursuing.max_evaluations,
+            "max_evaluations": self._goals.max_evaluations,
             "last_reason": reason,
         }
 
     async def _recorded(self) -> RunState | None:
         """The goal on record in this workspace that can continue, begun by another process or another middleware; its
         state is written down. None if there is none."""
-        if self._pursuing.workspace is None:
+        if self._goals.workspace is None:
             return None
-        session = await open_session(self._pursuing.parts(None, self._working(Asked(""), 0), host_of(self._worker)))
+        session = await open_session(self._goals.parts(None, self._working(Asked(""), 0), host_of(self._worker)))
         try:
             newest = next((one for one in await session.runs.summaries() if one.mode == "pursue"), None)
             state = None if newest is None else (await session.runs.view(newest.run_id)).state
@@ -256,7 +277,7 @@ class GoalAgent:
         state = await self._recorded()
         kept = self._goal_entry
         if state is None:
-            if self._pursuing.workspace is None and kept is not None and kept.get("status") in ("active", "paused"):
+            if self._goals.workspace is None and kept is not None and kept.get("status") in ("active", "paused"):
                 return await self._start_goal(Asked(kept["condition"]), kept.get("evaluations", 0))
             raise UsageError("no goal is paused here: nothing to resume")
         working = self._working(Asked(state.goal.objective), _evaluations(state))
@@ -265,69 +286,68 @@ class GoalAgent:
             self._update_entry(status="active")
             await session.resume(state.run_id, LimitChanges())
 
-        parts = self._pursuing.parts(None, working, host_of(self._worker))
-        return await self._open_and_pursue(parts, working, go_on, "paused")
+        parts = self._goals.parts(None, working, host_of(self._worker))
+        return await self._begin(parts, working, go_on, "paused")
 
     async def _superseded(self) -> None:
         """A person's message takes the place of a goal in progress."""
         pursuit = self._pursuit
-        if pursuit is not None and pursuit.running:
-            await pursuit.session.runs.stop(pursuit.session.state.run_id, "a message took the goal's place")
+        if pursuit is not None and pursuit.run is not None and pursuit.running:
+            await pursuit.run.stop("a message took the goal's place")
             self._update_entry(status="stopped")
 
     async def _resume(self) -> Any:
         pursuit = self._pursuit
         if pursuit is None:
             return await self._take_up()
-        if pursuit.running:
+        if pursuit.running or pursuit.run is None:
             raise UsageError("the goal is under way: nothing to resume")
         pursuit.running = True
         self._update_entry(status="active")
         try:
-            await pursuit.session.resume(pursuit.session.state.run_id, LimitChanges())
+            await pursuit.run.resume()
         except BaseException:
             pursuit.running = False
             self._update_entry(status="paused")
             raise
-        return await self._pursue_until_stop(pursuit)
+        return await self._pursue_until_stop(pursuit, pursuit.run)
 
     async def _halt(self, word: str) -> None:
         """Pauses or ends the goal at once, whoever waits for it, even while the agent works."""
         pursuit = self._pursuit
-        if pursuit is None or (word == "pause" and not pursuit.running):
+        if pursuit is None or pursuit.run is None or (word == "pause" and not pursuit.running):
             raise UsageError(f"no goal is {'pursued' if pursuit is None else 'under way'} here: nothing to {word}")
-        run_id = pursuit.session.state.run_id
         if word == "pause":
-            await pursuit.session.runs.pause(run_id, "/goal pause")
+            await pursuit.run.pause("/goal pause")
             self._update_entry(status="paused")
             return
-        await pursuit.session.runs.stop(run_id, "/goal stop")
+        await pursuit.run.stop("/goal stop")
         self._update_entry(status="stopped")
         if not pursuit.running:
-            await self._closed(pursuit)
+            await self._closed(pursuit, pursuit.run)
 
     # ------------------------------------------------------------------------------------- pursuing it
 
-    async def _pursue_until_stop(self, pursuit: _Pursuit) -> Any:
+    async def _pursue_until_stop(self, pursuit: _Pursuit, run: GoalRun) -> Any:
         """Pursues the goal until it stops. A paused goal is kept; an ended one is closed, and leaves nothing behind for
         the next prompt."""
         mine = self._goal_entry
         try:
-            state = await wait_until_idle(pursuit.session, self._pursuing.on_interrupt)
+            state = await pursued(run)
         finally:
             pursuit.running = False
-            _settle(mine, pursuit)
-            if pursuit.session.state.status not in _GOES_ON:
-                await self._closed(pursuit)
+            _settle(mine, run.state, pursuit.working)
+            if run.state.status not in _GOES_ON:
+                await self._closed(pursuit, run)
         return pursuit.working.returned(state)
 
     def _evaluated(self, evaluations: int, reason: str) -> None:
         self._update_entry(evaluations=evaluations, last_reason=reason)
 
-    async def _closed(self, pursuit: _Pursuit) -> None:
+    async def _closed(self, pursuit: _Pursuit, run: GoalRun) -> None:
         if self._pursuit is pursuit:
             self._pursuit = None
-        await pursuit.session.close()
+        await run.close()
 
 
 def _evaluations(state: RunState) -> int:
@@ -335,11 +355,10 @@ def _evaluations(state: RunState) -> int:
     return sum(one.error is None for one in state.progress.iterations)
 
 
-def _settle(goal: dict[str, Any] | None, pursuit: _Pursuit) -> None:
+def _settle(goal: dict[str, Any] | None, state: RunState, working: GoalWorker) -> None:
     """Writes down how the goal stands. `goal` is the record of this very goal, even if it has been cleared since."""
     if goal is None:
         return
-    state, working = pursuit.session.state, pursuit.working
     working.settled(state)
     # The evaluator's last reason; if the goal ended for another reason, that one.
     reason = state.lifecycle.reason or state.lifecycle.paused or working.reason
@@ -371,45 +390,6 @@ def goal_command(message: Any) -> tuple[str, str] | None:
         return "status", ""
     word = rest.lower()
     return (word, "") if word in COMMANDS else ("start", rest)
-
-
-@dataclass(frozen=True, slots=True)
-class Pursuing:
-    """How conditions are pursued; None is unlimited. `workspace` None: judged by the agent's words alone."""
-
-    evaluator: Judge | JudgeConfig
-    max_evaluations: int | None
-    timeout: float | None
-    workspace: Path | None
-    plugins: tuple[object, ...]
-    state_dir: Path | None
-    on_interrupt: OnInterrupt | None
-
-    def goal(self, condition: str, evaluated: int = 0) -> Goal:
-        """A condition as a goal: in a workspace the commands that it names are checks. `evaluated`: how often it has
-        been judged before. Raises InvalidGoal."""
-        root = self.workspace
-        left = None if self.max_evaluations is None else max(1, self.max_evaluations - evaluated)
-        bounds = limits(left, self.timeout)
-        if root is None:
-            return about_response(condition, bounds, instead="GoalMiddleware(..., workspace=FOLDER)")
-        return replace(wanted_goal(condition, judged=True, workspace=root).goal, limits=bounds)
-
-    def parts(self, goal: Goal | None, worker: GoalWorker, agent: Any) -> RunParts:
-        """One run of one condition; None: the run on record."""
-        root = self.workspace
-        return RunParts(
-            goal=goal,
-            worker=worker,
-            judge=options_of(self.evaluator),
-            secrets=keys_of(None, self.evaluator),
-            agent=agent,
-            workspace=root,
-            durable=root is not None,
-            state_dir=self.state_dir,
-            plugins=self.plugins,
-            attended=self.on_interrupt is not None,
-        )
 
 
 class GoalWorker(LoopedWorker):

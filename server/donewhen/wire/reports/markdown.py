@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -62,18 +62,24 @@ MAX_OUTPUTS = 24_000
 """Characters of what all of them printed: a forge takes 65,536 of a comment."""
 
 _SPACE = re.compile(r"\s+")
-_LINK = re.compile(r"\](?=[(\[:])")
-"""What makes a link, an image or their definition of the brackets before it."""
 
 
 def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
     """The whole receipt; it names no folder of this machine. What decides stands first, all else is folded away."""
-    state = view.state
-    sections = [_heading(view), _requirements_section(view, evidence), *_decisions(view)]
-    below = [_proofs(evidence), *_outputs(evidence), _iterations(state), _transcript(view), _costs(state)]
-    below += _circumstances(state)
+    below = [*gathered(view, evidence)]
     if any(below):
-        sections += [["<details>", "<summary>Evidence and how it was gathered</summary>"], *below, ["</details>"]]
+        below = [["<details>", "<summary>Evidence and how it was gathered</summary>"], *below, ["</details>"]]
+    return joined([*deciding(view, evidence), *below])
+
+
+def deciding(view: RunView, evidence: Mapping[str, Evidence]) -> Iterator[list[str]]:
+    """The sections that say how it ended, where each requirement stands, and what stands in for proof."""
+    yield _heading(view)
+    yield _requirements_section(view, evidence)
+    yield from _decisions(view)
+
+
+def joined(sections: Iterable[Sequence[str]]) -> str:
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
@@ -90,7 +96,7 @@ def _heading(view: RunView) -> list[str]:
     return [*lines, "", f"<sub>{' · '.join(_facts(state))}</sub>"]
 
 
-def _section(title: str, lines: Sequence[str]) -> list[str]:
+def section(title: str, lines: Sequence[str]) -> list[str]:
     return [f"### {title}", "", *lines] if lines else []
 
 
@@ -266,28 +272,24 @@ def _decisions(view: RunView) -> Iterator[list[str]]:
     changed = [f"- {code(one.path)} +{one.added} −{one.removed}" for one in edits[:MAX_CHANGED]]
     more = len(edits) - MAX_CHANGED
     changed += [f"- and {more} more"] if more > 0 else []
-    yield _section("Overrides by a person (not proven)", overrides)
-    yield _section("A weak judge", _warnings(state, WEAK_JUDGE))
-    yield _section("Integrity findings", standing)
-    yield _section("Refused on the way", undone)
-    yield _section(f"Changed: {edits_text(edits)}", changed)
+    yield section("Overrides by a person (not proven)", overrides)
+    yield section("A weak judge", _warnings(state, WEAK_JUDGE))
+    yield section("Integrity findings", standing)
+    yield section("Refused on the way", undone)
+    yield section(f"Changed: {edits_text(edits)}", changed)
 
 
 def _circumstances(state: RunState) -> Iterator[list[str]]:
-    """What rooms could not do, who did what from where (and what was refused, since nothing showed that a person did
-    it), what plugins say, and what was accepted before the first turn, and by whom."""
-    acts = [f"- {when(act.at)}: {act_text(act)}" for act in state.acts]
+    """What plugins say, and what was accepted before the first turn, and by whom."""
     off = [f"- {code(name)} in {plain_line(said)}" for name, said in state.plugins.off.items()]
     summary = [f"- {plain_line(line)}" for line in state.options.summary.splitlines() if line.strip()]
-    yield _section("Rooms", _warnings(state, "rooms"))
-    yield _section("Acts of people", [*acts, *_warnings(state, REFUSED)])
     halt = shown_halt(state)
     if halt is not None and halt.data:
         data = json.dumps(dict(halt.data), ensure_ascii=False)
-        yield _section(f"What the plugin {code(halt.plugin)} says", [code(data)])
-    yield _section("Plugins that failed and were switched off", off)
+        yield section(f"What the plugin {code(halt.plugin)} says", [code(data)])
+    yield section("Plugins that failed and were switched off", off)
     if state.options.summary:
-        yield _section("At the start", [f"{ACCEPTED[state.started]}:", "", *summary])
+        yield section("At the start", [f"{ACCEPTED[state.started]}:", "", *summary])
 
 
 def accepted_text(state: RunState, known: KnownFinding) -> str:
@@ -322,6 +324,21 @@ def edits_text(edits: Sequence[FileEdit]) -> str:
 
 def place(finding: IntegrityFinding) -> str:
     return code(f"{finding.path}:{finding.line + 1}") if finding.path else "the workspace"
+
+
+def gathered(view: RunView, evidence: Mapping[str, Evidence], *, history: bool = True) -> Iterator[list[str]]:
+    """The sections on the evidence, the work, and what the run was like; without `history` those on iterations and acts
+    are left out."""
+    state = view.state
+    yield _proofs(evidence)
+    yield from _outputs(evidence)
+    yield _iterations(state) if history else []
+    yield _transcript(view)
+    yield _costs(state)
+    yield section("Rooms", _warnings(state, "rooms"))
+    acts = [f"- {when(act.at)}: {act_text(act)}" for act in state.acts if history]
+    yield section("Acts of people", [*acts, *_warnings(state, REFUSED)])
+    yield from _circumstances(state)
 
 
 def _proofs(evidence: Mapping[str, Evidence]) -> list[str]:
@@ -390,9 +407,13 @@ _BY_WORKER = frozenset(("says", "reads", "runs", "edits", "tool", "reports", "hi
 _WHO = {"says": "the worker: ", "hint": "a person: "}
 
 
+def without_hidden(text: str) -> str:
+    """Lines in which what can't be seen, or changes the direction of text, is marked."""
+    return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
+
+
 def _printable_end(output: str, most: int) -> str:
-    plain = "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in output)
-    return end_of(plain, most) if most > 0 else ""
+    return end_of(without_hidden(output), most) if most > 0 else ""
 
 
 def end_of(output: str, most: int) -> str:
@@ -419,12 +440,9 @@ def when(at: float) -> str:
 
 
 def plain_line(value: str) -> str:
-    """Text from files and programs on one line, without what would become HTML, a mention, a link, or an image that
-    whoever reads it would fetch from elsewhere."""
-    line = _on_one_line(value)
-    line = line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", "@\u200b")
-    # Not with a backslash, which a code span would show.
-    return _LINK.sub("]\u200b", line)
+    """Text from files and programs on one line, as `markdown.prose` makes it; a mention is one to GitHub behind a
+    backslash, too."""
+    return markdown.prose(_on_one_line(value)).replace("\\@", "@\u200b")
 
 
 def code(value: str) -> str:
@@ -440,7 +458,7 @@ def _on_one_line(value: str) -> str:
 def _table(title: str, columns: Sequence[str], rows: Sequence[str]) -> list[str]:
     """With a first column that has no name."""
     head = [f"| | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
-    return _section(title, [*head, *rows]) if rows else []
+    return section(title, [*head, *rows]) if rows else []
 
 
 def table_row(*cells: str) -> str:

@@ -136,7 +136,7 @@ class Requests:
         if self.cancelled.is_set():
             return _CANCELLED
         await self._updates.caught_up()
-        tool = self._updates.tool(request.tool_call.model_dump(mode="json", by_alias=True, exclude_none=True))
+        tool = self._updates.tool(request.tool_call)
         await self._updates.start(tool)
         name, given = tool.name(), tool.input(self._root)
         preview = keep_ends(tool.command() if name == COMMAND_TOOL else tool.preview(), 20_000)

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 from collections.abc import Coroutine, Mapping
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
-from acp import PROTOCOL_VERSION, RequestError
+from acp import PROTOCOL_VERSION, RequestError, schema
 from acp.connection import Connection
+from pydantic import BaseModel, ValidationError
 
 from donewhen.core.agents import agents_in
 from donewhen.core.calls import Message
 from donewhen.core.errors import OverBudget, UsageError, WorkerFailed
 from donewhen.core.feedback import keep_ends
 from donewhen.core.hints import hint_message
-from donewhen.core.work import Claim, TurnResult, Usage, WorkerStep
+from donewhen.core.work import TurnResult, Usage
 from donewhen.ports import LiveRoom, ProcessResult, Turn, TurnContext
 from donewhen.version import __version__
 from donewhen.workers import WorkerParts
 from donewhen.workers.acp.link import Link
 from donewhen.workers.acp.requests import Requests
 from donewhen.workers.activity import activity_line, seen_through, turn_room, without_control
-from donewhen.workers.command import IN_A_ROOM, MAX_TAIL, NOT_FOUND, EndLine, end_line
+from donewhen.workers.command import IN_A_ROOM, MAX_TAIL, NOT_FOUND, unfinished
 from donewhen.workers.prompt import command_prompt, item
 from donewhen.workers.tools.tool import ToolContext
-from donewhen.workers.updates import SESSION, Fields, Updates, fields_of, items_of, session_of, text_of
+from donewhen.workers.updates import SESSION, Update, Updates, session_of
 
 STARTING = 90.0
 """Seconds for each step before the first prompt: some agents install themselves then."""
@@ -45,6 +45,9 @@ ENDS: Mapping[str, str] = {
     "max_tokens": "the agent stopped: its model's reply reached the limit of tokens",
     "max_turn_requests": "the agent stopped: it reached its limit of requests in one turn",
 }
+
+
+Answer = TypeVar("Answer", bound=BaseModel)
 
 
 class AcpWorker:
@@ -104,7 +107,8 @@ class _AcpTurn:
         agent = known[0].name if known else activity_line(command.split()[0])
         self._updates = Updates(self._context, naming, agent)
         self._requests = Requests(tools, self._updates)
-        self._link = Link(self._updates.take)
+        self._session = ""
+        self._link = Link(self._take_update)
         self._connection = Connection(self._requests.handle, self._link)
 
     async def play(self) -> TurnResult:
@@ -134,68 +138,78 @@ class _AcpTurn:
             output_limit=65_536,
         )
 
+    def _take_update(self, params: dict[str, Any]) -> None:
+        update = params.get("update")
+        if isinstance(update, dict):  # what a turn costs counts, whether or not its context is measured with it
+            params = {"sessionId": "", **params, "update": {**cast("dict[str, Any]", update), "used": 0, "size": 0}}
+        try:
+            told = schema.SessionNotification.model_validate(params)
+        except ValidationError:
+            return  # of a kind, or in a form, that nobody knows
+        if not self._session or told.session_id in ("", self._session):
+            self._updates.take(cast("Update", told.update))
+
     # ---- before the first prompt
 
     async def _initialize(self) -> str:
         info = {"name": "donewhen", "title": "Done When", "version": __version__}
         given = {"protocolVersion": PROTOCOL_VERSION, "clientCapabilities": CAPABILITIES, "clientInfo": info}
-        answer = fields_of(await self._send_request("initialize", given, self._starting))
-        version = answer.get("protocolVersion")
-        if version != PROTOCOL_VERSION:
+        initialized = await self._send_request("initialize", given, schema.InitializeResponse, self._starting)
+        if initialized.protocol_version != PROTOCOL_VERSION:
             raise WorkerFailed(
-                f"the agent speaks version {version!r} of the Agent Client Protocol, and version {PROTOCOL_VERSION} is "
-                f"spoken here: install a version of it that does: {self._command}",
+                f"the agent speaks version {initialized.protocol_version} of the Agent Client Protocol, and version "
+                f"{PROTOCOL_VERSION} is spoken here: install a version of it that does: {self._command}",
                 final=True,
             )
-        able = fields_of(answer.get("agentCapabilities"))
+        able = initialized.agent_capabilities or schema.AgentCapabilities()
         where = {"cwd": str(self._context.workspace.root), "mcpServers": list[Any]()}
         earlier = session_of(self._context.conversation)
-        taken_up = await self._taken_up(earlier, able, where) if earlier else None
-        if taken_up is not None:
-            answer, session = taken_up, earlier
-        else:
-            answer = fields_of(await self._new_session(where, answer))
-            session = text_of(answer.get("sessionId"))
-            if not session:
-                raise WorkerFailed(f"the agent opened a session without an id: {self._command}")
+        opened = await self._taken_up(earlier, able, where) if earlier else None
+        self._session = session = earlier
+        if opened is None:
+            opened = await self._new_session(where, initialized)
+            self._session = session = opened.session_id
             await self._context.keep(Message("system", f"{SESSION}{session}"))
-        self._updates.session = session
         # The mode in which a person is asked, for an agent that begins in another.
-        modes = fields_of(answer.get("modes"))
         asking = next((agent.acp_mode for agent in agents_in(self._command) if agent.acp_mode), "")
-        offered = [text_of(fields_of(one).get("id")) for one in items_of(modes.get("availableModes"))]
-        if asking in offered and modes.get("currentModeId") != asking:
+        modes = opened.modes
+        if modes and modes.current_mode_id != asking and asking in [one.id for one in modes.available_modes]:
             given = {"sessionId": session, "modeId": asking}
-            await self._send_request("session/set_mode", given, self._starting)
+            await self._send_request("session/set_mode", given, schema.SetSessionModeResponse, self._starting)
         return session
 
-    async def _taken_up(self, session: str, able: Fields, where: Mapping[str, Any]) -> Fields | None:
+    async def _taken_up(
+        self, session: str, able: schema.AgentCapabilities, where: Mapping[str, Any]
+    ) -> schema.LoadSessionResponse | None:
         """The agent's answer where it goes on with the session of an earlier turn, None where it can't. What it tells
         of that again is passed over."""
-        if able.get("loadSession") is True:
+        if able.load_session:
             method = "session/load"
-        elif fields_of(able.get("sessionCapabilities")).get("resume") is not None:
+        elif able.session_capabilities and able.session_capabilities.resume is not None:
             method = "session/resume"
         else:
             return None
         self._updates.replaying = True
+        given = {**where, "sessionId": session}
         try:
-            answer = await self._send_request(method, {**where, "sessionId": session}, self._starting)
+            answer = await self._send_request(method, given, schema.LoadSessionResponse, self._starting)
             await self._updates.caught_up()
         except RequestError:
             return None  # it was cleaned away, or belongs to another home folder: a new one does as well
         finally:
             self._updates.replaying = False
-        return fields_of(answer)
+        return answer
 
-    async def _new_session(self, where: Mapping[str, Any], initialized: Fields) -> Any:
+    async def _new_session(
+        self, where: Mapping[str, Any], initialized: schema.InitializeResponse
+    ) -> schema.NewSessionResponse:
         try:
-            return await self._send_request("session/new", where, self._starting)
+            return await self._send_request("session/new", where, schema.NewSessionResponse, self._starting)
         except RequestError as refused:
             if refused.code != AUTH_REQUIRED:
                 raise WorkerFailed(f"the agent could not open a session: {_refusal_text(refused)}") from refused
-            names = [text_of(fields_of(one).get("name")) for one in items_of(initialized.get("authMethods"))]
-            ways = f" (it offers: {', '.join(name for name in names if name)})" if any(names) else ""
+            names = [method.name for method in initialized.auth_methods or ()]
+            ways = f" (it offers: {', '.join(names)})" if names else ""
             raise WorkerFailed(
                 f"the agent is not logged in{ways}: start it once by itself and log in, or pass its key "
                 f"(pass_env): {self._command}",
@@ -213,15 +227,15 @@ class _AcpTurn:
             given = {"sessionId": session, "prompt": [{"type": "text", "text": prompt}]}
             self._context.activity("thinking")
             try:
-                answer = fields_of(await self._send_request("session/prompt", given))
+                answer = await self._send_request("session/prompt", given, schema.PromptResponse)
             except RequestError as refused:
                 await self._updates.close()
                 raise WorkerFailed(
                     f"the agent failed: {_refusal_text(refused)}", usage=self._with_spending(usage)
                 ) from refused
             await self._updates.caught_up()
-            usage += _reported_usage(fields_of(answer.get("usage")))
-            said, stop = self._updates.said.strip() or said, text_of(answer.get("stopReason"))
+            usage += _reported_usage(answer.usage)
+            said, stop = self._updates.said.strip() or said, answer.stop_reason
             meanwhile = await self._meanwhile()
             if stop != "end_turn" or not meanwhile:
                 break
@@ -234,7 +248,7 @@ class _AcpTurn:
             raise WorkerFailed(f"the agent refused to go on{why}", usage=spent)
         if stop == "cancelled":
             raise WorkerFailed("the agent cancelled its turn by itself", usage=spent)
-        return self._result(said, stop, spent)
+        return self._updates.result(said, spent, ENDS.get(stop, ""))
 
     async def _meanwhile(self) -> list[str]:
         """What a person said during the turn, which the agent has not read."""
@@ -244,29 +258,16 @@ class _AcpTurn:
             told.append(hint)
         return told
 
-    def _result(self, said: str, stop: str, usage: Usage) -> TurnResult:
-        end = end_line(said) or EndLine(Claim("finished", keep_ends(said, MAX_TAIL)))
-        note = ENDS.get(stop, "") or end.note
-        notes = [WorkerStep("note", note, ok=False)] if note else []
-        lines = end.claim.text.strip().splitlines() or [note or "it said nothing"]
-        # The last word of work that is done, the first of anything else.
-        telling = lines[-1] if end.claim.state == "finished" else f"{end.claim.state}: {lines[0]}"
-        return TurnResult(
-            claim=end.claim,
-            usage=usage,
-            response_digest=hashlib.sha256(said.encode("utf-8", "replace")).hexdigest(),
-            steps=(*self._updates.steps, *notes),
-            summary=activity_line(telling),
-        )
-
     def _with_spending(self, counted: Usage) -> Usage:
         spent = self._updates.spent
         return Usage(counted.input_tokens, counted.output_tokens, counted.cached_tokens, spent)
 
     # ---- requests to the agent
 
-    async def _send_request(self, method: str, params: Mapping[str, Any], within: float | None = None) -> Any:
-        """The agent's answer. Raises RequestError if it refuses, WorkerFailed if none will come."""
+    async def _send_request(
+        self, method: str, params: Mapping[str, Any], form: type[Answer], within: float | None = None
+    ) -> Answer:
+        """The agent's answer. Raises RequestError if it refuses, WorkerFailed if none will come, or a wrong one."""
         sending = cast("Coroutine[Any, Any, Any]", self._connection.send_request(method, dict(params)))
         request = asyncio.ensure_future(sending)
         failing = asyncio.ensure_future(self._updates.failed.wait())
@@ -279,12 +280,16 @@ class _AcpTurn:
                 if failing.done():
                     self._raise_failure()
                 if request.done():
-                    return request.result()
+                    return form.model_validate(request.result() or {})
                 if self._link.broken:
                     raise WorkerFailed(f"the agent broke the protocol: {self._link.broken}: {self._command}")
                 self._refuse_silence(method, begun, within)
         except ConnectionError:
             raise await self._died(method) from None
+        except ValidationError as wrong:
+            fields = ", ".join(".".join(map(str, one["loc"])) for one in wrong.errors())
+            why = f"its answer to {method} has none, or a wrong one, of: {fields}"
+            raise WorkerFailed(f"the agent broke the protocol: {why}: {self._command}") from wrong
         finally:
             failing.cancel()
             request.cancel()
@@ -325,20 +330,14 @@ class _AcpTurn:
         usage = self._with_spending(Usage())
         tail = without_control(result.output).strip()[-MAX_TAIL:]
         told = f":\n{tail}" if tail else (f": {self._link.noise}" if self._link.noise else ", without a word")
-        if result.spawn_error is not None:
-            return WorkerFailed(f"the agent could not be started: {result.spawn_error}: {self._command}", usage=usage)
+        if why := unfinished("the agent", self._command, result):
+            return WorkerFailed(f"{why}{told}", usage=usage)
         if result.exit_code in NOT_FOUND:
             installs = " or ".join(agent.acp_install for agent in agents_in(self._command) if agent.acp_install)
             how = f"install it ({installs})" if installs else "install it or correct it"
             return WorkerFailed(f"the agent's command was not found: {how}: {self._command}{told}", usage=usage)
         when = "before it answered" if method == "initialize" else "in the middle of its turn"
-        if result.limit:
-            how = f"was ended {when} ({result.limit})"
-        elif result.exit_code is None:
-            how = f"was killed {when} by signal {result.signal}"
-        else:
-            how = f"ended {when}, with exit code {result.exit_code}"
-        return WorkerFailed(f"the agent {how}{told}", usage=usage)
+        return WorkerFailed(f"the agent ended {when}, with exit code {result.exit_code}{told}", usage=usage)
 
     # ---- its end
 
@@ -352,30 +351,26 @@ class _AcpTurn:
     async def _cancelled(self) -> None:
         """Asks the agent to stop, and gives it a moment: what it has written by then is on the disk."""
         self._requests.cancelled.set()
-        session = self._updates.session
-        if not session or self._link.broken:
+        if not self._session or self._link.broken:
             return
         self._link.replied.clear()
         with contextlib.suppress(ConnectionError):
-            await self._connection.send_notification("session/cancel", {"sessionId": session})
+            await self._connection.send_notification("session/cancel", {"sessionId": self._session})
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(GRACE):
                 await self._link.replied.wait()
 
 
-def _reported_usage(told: Fields) -> Usage:
-    def count(name: str) -> int:
-        value = told.get(name)
-        return value if isinstance(value, int) and value > 0 else 0
-
-    read = count("cachedReadTokens")
-    return Usage(count("inputTokens") + read + count("cachedWriteTokens"), count("outputTokens"), read, None)
+def _reported_usage(told: schema.Usage | None) -> Usage:
+    if told is None:
+        return Usage(usd=None)
+    read = told.cached_read_tokens or 0
+    return Usage(told.input_tokens + read + (told.cached_write_tokens or 0), told.output_tokens, read, None)
 
 
 def _refusal_text(refused: RequestError) -> str:
-    details = refused.data
-    if isinstance(details, dict):
-        known = cast("Fields", details)
-        details = text_of(known.get("details")) or text_of(known.get("message"))
+    data: Any = refused.data
+    known = cast("Mapping[str, Any]", data) if isinstance(data, dict) else {"details": data}
+    details = known.get("details") or known.get("message")
     more = f": {details}" if isinstance(details, str) and details and details not in str(refused) else ""
     return without_control(f"{refused}{more}")[:MAX_TAIL]

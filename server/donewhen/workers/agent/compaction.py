@@ -15,8 +15,9 @@ from donewhen.core.hints import hint_in
 from donewhen.workers.activity import activity_line
 from donewhen.workers.prompt import NOTES_HEADING, answers_of, is_task, item, items
 from donewhen.workers.tools import TOOLS
-from donewhen.workers.tools.commands import INSTEAD
-from donewhen.workers.tools.tool import Arguments, WrongArguments, read_object
+from donewhen.workers.tools.commands import INSTEAD, RUN_COMMAND
+from donewhen.workers.tools.tool import VERSION, Arguments, WrongArguments, read_object
+from donewhen.workers.tools.writing import EDIT_FILE, WRITE_FILE
 
 OVERHEAD = 24
 """Bytes that a message or a call costs besides its texts."""
@@ -118,30 +119,26 @@ def _bytes(text: str) -> int:
 # The notes: what is worth knowing of the old part of a conversation.
 
 
-FILES = "## Files that you changed"
-COMMANDS = "## Commands that you ran, and how each ended last"
-ERRORS = "## Errors that were not resolved"
 PERSON = "## What the person said"
-STEPS = "## What you did, oldest first"
+OPEN = "## What failed, and did not go well since"
+DONE = "## What you did, and how it ended last"
 
-KEPT = {FILES: 200, COMMANDS: 40, ERRORS: 20, STEPS: 40}
+KEPT = {OPEN: 60, DONE: 200}
 """How many of each are kept, the latest; all that the person said is."""
 LONGEST = 400
 _BETWEEN = " | "
-_FAILED = ("error:", NOT_RUN, NOT_WRITTEN)
-_CHANGED = ("made ", "wrote ", "edited ")
+_REFUSED = ("error:", NOT_RUN, NOT_WRITTEN)
 _SHARES = (1.0, 0.5, 0.25, 0.1, 0.0)
 
 
 @dataclass(slots=True)
 class Facts:
-    """What is worth knowing from the old part of a conversation; the latest of each kind comes last."""
+    """What is worth knowing from the old part of a conversation: each call with how it ended last, the latest last, and
+    what the person said."""
 
-    files: dict[str, str] = field(default_factory=dict[str, str])
-    commands: dict[str, str] = field(default_factory=dict[str, str])
-    errors: dict[str, str] = field(default_factory=dict[str, str])
+    open: dict[str, str] = field(default_factory=dict[str, str])
+    done: dict[str, str] = field(default_factory=dict[str, str])
     said: list[str] = field(default_factory=list[str])
-    steps: list[str] = field(default_factory=list[str])
 
     @classmethod
     def of(cls, messages: Iterable[Message]) -> Facts:
@@ -171,20 +168,14 @@ class Facts:
         return Message("user", self._notes_within(0.0, _latest(self.said, room - 200)))
 
     def _notes_within(self, share: float, said: Sequence[str]) -> str:
-        # A failure that was not followed by a success is an open fact, and outlasts what went well.
-        commands = sorted(self.commands.items(), key=lambda one: not one[1].startswith("exit 0"))
-        sections = {
-            FILES: list(self.files.values()),
-            COMMANDS: [f"{ended}{_BETWEEN}{command}" for command, ended in commands],
-            ERRORS: [f"{line}{_BETWEEN}{error}" for line, error in self.errors.items()],
-            PERSON: list(said),
-            STEPS: self.steps,
-        }
         parts = [NOTES_HEADING]
-        for heading, texts in sections.items():
-            count = len(texts) if heading == PERSON else int(KEPT[heading] * share)
+        for heading, calls in ((OPEN, self.open), (DONE, self.done)):
+            texts = [f"{call}{_BETWEEN}{ended}" for call, ended in calls.items()]
+            count = int(KEPT[heading] * share)
             if texts and count:
                 parts += [heading, *map(item, texts[-count:])]
+        if said:
+            parts += [PERSON, *map(item, said)]
         if len(parts) == 1:
             parts.append("(nothing)")
         return "\n".join(parts)
@@ -192,42 +183,33 @@ class Facts:
     def _take_over(self, text: str) -> None:
         lines = text.split("\n")
         for at, heading in enumerate(lines):
-            if heading in (FILES, COMMANDS, ERRORS, PERSON, STEPS):
-                for one in items(lines[at + 1 :]):
-                    self._take_note(heading, one)
-
-    def _take_note(self, heading: str, text: str) -> None:
-        first, _, rest = text.partition(_BETWEEN)
-        if heading == FILES:
-            _latest_of(self.files, _path_in_line(text), text)
-        elif heading == COMMANDS:
-            _latest_of(self.commands, rest, first)
-        elif heading == ERRORS:
-            _latest_of(self.errors, first, rest)
-        elif heading == PERSON:
-            self._heard(text)
-        else:
-            self.steps.append(text)
+            found = items(lines[at + 1 :]) if heading in (PERSON, OPEN, DONE) else []
+            if heading == PERSON:
+                self._heard(*found)
+                continue
+            for one in found:
+                call, _, ended = one.partition(_BETWEEN)
+                self._ended(call, ended, ok=heading == DONE)
 
     def _take_answer(self, call: ToolCall, text: str) -> None:
-        first = text.split("\n", 1)[0].replace(_BETWEEN, " / ")
+        first = VERSION.sub("", text.split("\n", 1)[0]).replace(_BETWEEN, " / ")
         arguments = arguments_of(call)
-        line = _call_line(call, arguments).replace(_BETWEEN, " / ")
-        self.steps.append(activity_line(f"{line}: {first}"))
-        if first.startswith(_FAILED):
-            _latest_of(self.errors, line, keep_ends(first, LONGEST))
-            _, _, answer = text.partition(": ")
-            if answer.startswith((SAID, DENIED)):
-                self._heard(f"to `{line}`: {answer.removeprefix(SAID).strip()}")
-            return
-        self.errors.pop(line, None)
-        if call.name == "run_command" and arguments is not None:
-            _latest_of(self.commands, keep_ends(_ran(arguments, text), LONGEST), first[:LONGEST])
-        elif first.startswith(_CHANGED):
-            _latest_of(self.files, _path_in_line(first), first)
-            path = str((arguments or {}).get("path", ""))
-            for failed in (f"write {path}", f"edit {path}"):  # earlier failures to write it no longer matter
-                self.errors.pop(activity_line(failed), None)
+        line = _call_line(call, arguments, text).replace(_BETWEEN, " / ")
+        refused = first.startswith(_REFUSED)
+        _, _, answer = text.partition(": ")
+        if refused and answer.startswith((SAID, DENIED)):
+            self._heard(f"to `{line}`: {answer.removeprefix(SAID).strip()}")
+        ok = not refused and (call.name != RUN_COMMAND.name or first.startswith("exit 0"))
+        self._ended(line, keep_ends(first, LONGEST), ok=ok)
+        if ok and arguments is not None and call.name in (WRITE_FILE.name, EDIT_FILE.name):
+            for tool in (WRITE_FILE, EDIT_FILE):  # earlier failures to write it no longer matter
+                self.open.pop(tool.line(arguments), None)
+
+    def _ended(self, call: str, how: str, *, ok: bool) -> None:
+        """How a call ended last."""
+        for known in (self.open, self.done):
+            known.pop(call, None)
+        (self.done if ok else self.open)[call] = how
 
     def _heard(self, *texts: str) -> None:
         self.said.extend(text for text in texts if text not in self.said)
@@ -253,29 +235,18 @@ def arguments_of(call: ToolCall) -> Arguments | None:
         return None
 
 
-def _call_line(call: ToolCall, arguments: Arguments | None) -> str:
+def _call_line(call: ToolCall, arguments: Arguments | None, text: str) -> str:
     tool = TOOLS.get(call.name)
     if tool is None:
         return activity_line(f"{call.name} {call.arguments}")
-    return tool.line(arguments) if arguments is not None else activity_line(f"{call.name} (not understood)")
-
-
-def _ran(arguments: Arguments, text: str) -> str:
-    """The command that ran: the model's, or what a person made of it."""
-    second = text.split("\n", 2)[1:2]
-    changed = second and second[0].startswith(INSTEAD)
-    return second[0].removeprefix(INSTEAD).strip() if changed else str(arguments["command"]).strip()
-
-
-def _path_in_line(line: str) -> str:
-    """The file that a line like `wrote a.py, 3 lines` is about."""
-    rest = line.split(" ", 1)[-1]
-    return rest.rpartition(" at line ")[0] or rest.rpartition(", ")[0] or rest
-
-
-def _latest_of(known: dict[str, str], key: str, value: str) -> None:
-    known.pop(key, None)
-    known[key] = value
+    if arguments is None:
+        return activity_line(f"{call.name} (not understood)")
+    if tool is not RUN_COMMAND:
+        return tool.line(arguments)
+    # The command that ran: the model's, or what a person made of it.
+    second = "".join(text.split("\n", 2)[1:2])
+    command = second.removeprefix(INSTEAD) if second.startswith(INSTEAD) else str(arguments["command"])
+    return f"run `{keep_ends(command.strip(), LONGEST)}`"
 
 
 def _latest(said: Sequence[str], room: int) -> list[str]:

@@ -27,12 +27,6 @@ TELLING = 0.1
 REPLY = 0.2
 LEAST_REPLY = 1_024
 
-AT_ONCE = 0.5
-"""Seconds."""
-ENOUGH_QUICK = 2
-"""Replies in a row that came at once, after which none is streamed: there is nothing to follow then, and a stream costs
-more than the whole reply."""
-
 
 @dataclass(frozen=True, slots=True)
 class Opening:
@@ -75,7 +69,6 @@ class AgentConversation:
         self._measured = 0
         self._size = 0
         self._asked = 0
-        self._quick = 0
 
     def _fitting(self) -> Opening:
         return self._short if self._window <= SMALL else self._full
@@ -120,7 +113,7 @@ class AgentConversation:
             self._opening.specs,
             temperature=self._options.temperature,
             max_tokens=longest,
-            stream=self._quick < ENOUGH_QUICK,
+            stream=True,
             stable=len(messages),
         )
 
@@ -133,10 +126,9 @@ class AgentConversation:
         self._fixed = self._opening.size
         await self._compact()
 
-    def heard(self, reply: ModelReply, seconds: float) -> None:
-        """Learns from a reply, which took so long, how many bytes a token of this conversation has; of a short prompt,
-        what the provider adds to it would tell too much."""
-        self._quick = self._quick + 1 if seconds < AT_ONCE else 0
+    def heard(self, reply: ModelReply) -> None:
+        """Learns from a reply how many bytes a token of this conversation has; of a short prompt, what the provider
+        adds to it would tell too much."""
         if reply.usage.input_tokens > 0 and self._asked > self._room(TELLING):
             measured = self._asked / reply.usage.input_tokens
             self._bytes_per_token = min(BYTES_PER_TOKEN, max(measured, 1.0))

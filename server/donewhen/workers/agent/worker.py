@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from donewhen.core.calls import Message, ToolCall
-from donewhen.core.errors import ModelFailed, NoModel, WorkerFailed
+from donewhen.core.errors import ModelFailed, NoModel, WorkerFailed, WorkspaceError
 from donewhen.core.events import AgentOptions
 from donewhen.core.feedback import keep_ends
 from donewhen.core.fold.turn import pending_calls
@@ -19,10 +19,10 @@ from donewhen.core.work import Claim, TurnResult, Usage
 from donewhen.models.pricing import ask
 from donewhen.ports import LiveRoom, ModelReply, Turn, TurnContext
 from donewhen.workers import WorkerParts
-from donewhen.workers.activity import LiveOutput, activity_line, turn_room, without_control
+from donewhen.workers.activity import activity_line, turn_room, without_control
 from donewhen.workers.agent.actions import Habit, looks_like_call
+from donewhen.workers.agent.compaction import arguments_of, call_of
 from donewhen.workers.agent.dispatch import NO_OUTCOMES, ToolRunner
-from donewhen.workers.agent.seen_files import restore_seen_files
 from donewhen.workers.agent.window import AgentConversation, Opening, shortened
 from donewhen.workers.prompt import (
     HALTED,
@@ -34,9 +34,10 @@ from donewhen.workers.prompt import (
     agent_refinement,
     agent_system,
     agent_task,
+    begins_turn,
 )
 from donewhen.workers.tools import offered
-from donewhen.workers.tools.tool import LARGEST_RESULT, SMALLEST_RESULT, ToolContext
+from donewhen.workers.tools.tool import LARGEST_RESULT, SMALLEST_RESULT, VERSION, ToolContext
 
 MAX_CLAIM = 10_000
 MAX_FRUITLESS = 3
@@ -148,7 +149,7 @@ class _AgentTurn:
         that does."""
         goes_on = turn.resume is not None and bool(self._context.conversation)
         if goes_on or turn.refinement:
-            await restore_seen_files(self._tool_context)
+            await _restore_seen_files(self._tool_context)
         if turn.resume is not None and goes_on:
             return await self._resume(turn.resume)
         await self._conversation.begin(agent_refinement(turn) if turn.refinement else agent_task(turn))
@@ -240,18 +241,33 @@ class _AgentTurn:
         request = await self._conversation.request()
         reading = self._habit.model.estimate(request)[0].input_tokens
         self._context.activity(f"thinking (reading {reading:,} tokens)")
-        live = LiveOutput(self._context.activity)
 
         def show_text(text: str) -> None:
-            lines = text[-1_000:].strip().splitlines()
-            live.hear(lines[-1] if lines else "")
             self._context.stream(without_control(text), whole=True)
 
-        begun = time.monotonic()
-        try:
-            reply = await ask(self._habit.model, request, self._context.calls, show_text)
-        finally:
-            live.close()
-        self._conversation.heard(reply, time.monotonic() - begun)
+        reply = await ask(self._habit.model, request, self._context.calls, show_text)
+        self._conversation.heard(reply)
         self._tokens += reply.usage.tokens
         return reply
+
+
+async def _restore_seen_files(context: ToolContext) -> None:
+    """Makes the context of a turn that goes on know the version of each file that the model has seen last, as the
+    answers to its calls say: what is another one by now is not written before it was shown."""
+    conversation = context.turn_context.conversation
+    begun = max((at for at, message in enumerate(conversation) if begins_turn(message)), default=-1)
+    open_calls: list[ToolCall] = []
+    seen: dict[str, str] = {}
+    for message in conversation[begun + 1 :]:
+        if message.calls:
+            open_calls = list(message.calls)
+        elif message.role == "tool" and open_calls:
+            arguments = arguments_of(call_of(message, open_calls)) or {}
+            if found := VERSION.search(message.text.partition("\n")[0]):
+                seen[str(arguments.get("path", ""))] = found[1]
+    for name, version in seen.items():
+        with suppress(WorkspaceError):
+            path = context.files.path(name)
+            file = await context.files.read(path)
+            same = file is not None and file.digest.startswith(version)
+            context.known[path] = file.digest if file is not None and same else version

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import Coroutine
 from typing import Any
 
 from donewhen.core.errors import WorkerFailed
 from donewhen.core.plugging import Halt
 from donewhen.core.work import TurnResult, Usage
+from donewhen.threads import awaited, run_in_thread, to_its_end
 from donewhen.workers.callables.known import Answer, KnownAgent, answer_of, known_agent, plain_messages, several, texts
-from donewhen.workers.callables.threads import BackgroundCall, run_in_thread
 
 ENDS_BY_ITSELF = 1.0
 """Seconds that an agent has to end, once it was asked to, before its call is cancelled."""
@@ -47,17 +45,17 @@ class AgentCall:
         """What the package's own call returns."""
         agent = self.agent
         asked = prompt if isinstance(prompt, str) or agent.takes_blocks else texts(prompt)
-        if await BackgroundCall(agent.blocks).result():
+        if await agent.blocks():
             try:
                 return await run_in_thread(lambda: agent.call_blocking(asked, *others, **named))
             except asyncio.CancelledError:
-                await _to_its_end(self._asked_to_end())
+                await to_its_end(self._asked_to_end())
                 raise
-        call = BackgroundCall(lambda: agent.call(asked, *others, **named))
+        call = asyncio.ensure_future(awaited(agent.call(asked, *others, **named)))
         try:
-            return await call.result()
+            return await asyncio.shield(call)
         except asyncio.CancelledError:
-            await _to_its_end(self._stopped(call))
+            await to_its_end(self._stopped(call))
             raise
 
     async def _asked_to_end(self) -> None:
@@ -67,11 +65,13 @@ class AgentCall:
         told = not ending.done() or ending.result()
         self.left_behind = self._still("was asked to stop, and ends after its current step" if told else CANT)
 
-    async def _stopped(self, call: BackgroundCall) -> None:
+    async def _stopped(self, call: asyncio.Task[Any]) -> None:
+        call.add_done_callback(lambda one: one.cancelled() or one.exception())  # nobody asks how it ended
         if self.agent.stop():
-            await call.ends(ENDS_BY_ITSELF)
+            await asyncio.wait({call}, timeout=ENDS_BY_ITSELF)
         call.cancel()
-        if not await call.ends(ENDS_CANCELLED):
+        await asyncio.wait({call}, timeout=ENDS_CANCELLED)
+        if not call.done():
             self.left_behind = self._still("was asked to stop, and hasn't yet")
 
     def _still(self, how: str) -> str:
@@ -84,15 +84,6 @@ class AgentCall:
 
 
 CANT = "can't be interrupted"
-
-
-async def _to_its_end(ending: Coroutine[Any, Any, None]) -> None:
-    """To its end, however often the waiting task is cancelled meanwhile."""
-    task = asyncio.ensure_future(ending)
-    while not task.done():
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.shield(task)
-    task.result()
 
 
 def agent_call(given: Any) -> AgentCall | None:

@@ -23,7 +23,7 @@ from donewhen.core.goal import Goal, Requirement
 from donewhen.core.verdict import GoalVerdict, RequirementVerdict, Verdict
 from donewhen.core.work import UNKNOWN, Claim, Usage
 from donewhen.ports import AuditContext, Judge, Judgement, JudgeTask
-from donewhen.workers.callables.threads import called
+from donewhen.threads import called
 
 CITED_COMMANDS = 20
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
@@ -161,16 +161,28 @@ class KnownAgent:
 
     def __init__(self, agent: Any) -> None:
         self.agent = agent
+        self.said: Any = None
+        """The conversation where the agent remembers none: it is given on from turn to turn."""
 
     @staticmethod
     def knows(value: Any) -> bool:
         raise NotImplementedError
 
+    @staticmethod
+    def result(value: Any) -> Answer | None:
+        """The answer in a result of the package; None for any other value."""
+        return None
+
+    @staticmethod
+    def spoken(value: Any) -> Iterable[dict[str, Any]] | None:
+        """A message, event or item of the package as plain messages; None for any other value."""
+        return None
+
     async def blocks(self) -> bool:
         """Whether this very agent can't be awaited."""
         return False
 
-    def call(self, prompt: Any, *others: Any, **named: Any) -> Any:
+    def call(self, prompt: Any, *others: Any, **named: Any) -> Awaitable[Any]:
         raise NotImplementedError
 
     def call_blocking(self, prompt: Any, *others: Any, **named: Any) -> Any:
@@ -182,7 +194,7 @@ class KnownAgent:
 
     def answer(self, returned: Any) -> Answer:
         """What the last call came to."""
-        raise NotImplementedError
+        return self.result(returned) or Answer(str(returned), returned)
 
     def spent(self) -> Usage | None:
         """All that the agent has cost so far; None if it keeps no account: then the answers tell."""
@@ -195,14 +207,15 @@ class KnownAgent:
 
     @property
     def messages(self) -> Sequence[Any]:
-        return ()
+        return self.said or ()
 
     def kept(self) -> Any:
         """What `restore` puts back: the conversation as it is now."""
-        return None
+        return self.said
 
     def restore(self, kept: Any) -> None:
         """Puts the conversation back, as far as the agent lets one."""
+        self.said = kept
 
 
 def known_model(provider: str, name: str, place: Any = None, key: Any = None) -> KnownModel | None:
@@ -220,18 +233,8 @@ def key_of(key: Any) -> str | None:
 # Which packages are known: an extra says so.
 
 
-@dataclass(frozen=True, slots=True)
-class Packages:
-    """All that is known of packages: their agents, and what reads a result, or a message, event or item, of one of
-    them, None for any other value."""
-
-    agents: tuple[type[KnownAgent], ...] = ()
-    results: tuple[Callable[[Any], Answer | None], ...] = ()
-    spoken: tuple[Callable[[Any], Iterable[Any] | None], ...] = ()
-
-
-def _packages() -> Packages:
-    return provided("PACKAGES") or Packages()
+def _packages() -> tuple[type[KnownAgent], ...]:
+    return provided("PACKAGES") or ()
 
 
 def known_agent(given: Any) -> KnownAgent | None:
@@ -240,7 +243,7 @@ def known_agent(given: Any) -> KnownAgent | None:
     agent, name = getattr(given, "__self__", None), getattr(given, "__name__", None)
     if agent is None or getattr(given, "__func__", None) is None:
         agent, name = given, None
-    found = next((one for one in _packages().agents if one.knows(agent)), None)
+    found = next((one for one in _packages() if one.knows(agent)), None)
     return found(agent) if found is not None and (name is None or name in found.ways) else None
 
 
@@ -252,7 +255,7 @@ def answer_of(returned: Any) -> Answer | None:
         return None
     messages = several(returned)
     if not messages:
-        return next((found for read in _packages().results if (found := read(returned)) is not None), None)
+        return next((found for one in _packages() if (found := one.result(returned)) is not None), None)
     # Messages that are plain mappings may be anybody's: nothing says that they are a known package's.
     if isinstance(messages[-1], Mapping | str) or not has(messages[-1], "__dict__"):
         return None
@@ -269,8 +272,8 @@ def plain_messages(given: Iterable[Any]) -> list[Any]:
 
 
 def _as_messages(one: Any) -> Iterator[Any]:
-    for read in _packages().spoken:
-        found = read(one)
+    for package in _packages():
+        found = package.spoken(one)
         if found is not None:
             yield from found
             return

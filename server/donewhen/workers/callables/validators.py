@@ -15,7 +15,7 @@ from donewhen.core.goal import Check, Requirement
 from donewhen.core.verdict import judged
 from donewhen.core.work import TurnResult
 from donewhen.ports import Checker, Turn, TurnContext, Worker
-from donewhen.workers.callables.threads import called
+from donewhen.threads import called
 
 NOTHING: Any = object()
 """Stands for a response that isn't there: None is one."""

@@ -14,10 +14,10 @@ from donewhen.core.errors import OverBudget, UsageError, WorkerFailed
 from donewhen.core.plugging import Halt, plain_data
 from donewhen.core.work import Claim, TurnResult, TurnState
 from donewhen.ports import Turn, TurnContext, Worker
+from donewhen.threads import Tracked, called, is_async
 from donewhen.workers.callables.agents import AgentCall, agent_call, reported
 from donewhen.workers.callables.known import answer_of, plain_messages
 from donewhen.workers.callables.prompts import prompt_of, retry_made_by
-from donewhen.workers.callables.threads import Tracked, called, is_async
 
 OFFERED = ("turn", "context", "messages", "feedback")
 """What a callable gets besides the prompt, where it has a parameter of that name."""
@@ -136,12 +136,7 @@ class CallableWorker:
         prompt = prompt_of(turn) if self._template is None else self._template.prompt(turn)
         messages = await self._given_messages(turn, context, prompt) if "messages" in self._wanted else []
         offered = {"turn": turn, "context": context, "feedback": turn.feedback, "messages": messages}
-        try:
-            returned = await worker_called(self._call, prompt, **{name: offered[name] for name in self._wanted})
-        except (Halt, WorkerFailed, OverBudget):
-            raise
-        except Exception as error:
-            raise WorkerFailed(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__) from error
+        returned = await worker_called(self._call, prompt, **{name: offered[name] for name in self._wanted})
         result = result_of(returned, silent=turn.goal.about == "workspace")
         if result.response is not None:
             self.response = response_in(returned)
@@ -179,12 +174,18 @@ def left_behind_by(call: Callable[..., Any]) -> str:
 
 
 async def worker_called(call: Callable[..., Any], *given: Any, **named: Any) -> Any:
-    """What a worker returns. Raises TypeError if it halts with what can't be kept."""
+    """What a worker returns. Whatever it raises, but for a Halt, is a WorkerFailed; so is a Halt with what can't be
+    kept."""
     try:
-        return await called(call, *given, **named)
-    except Halt as halt:
-        halt.data = plain_data(halt)
+        try:
+            return await called(call, *given, **named)
+        except Halt as halt:
+            halt.data = plain_data(halt)
+            raise
+    except (Halt, WorkerFailed, OverBudget):
         raise
+    except Exception as error:
+        raise WorkerFailed(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__) from error
 
 
 def worker_of(given: Any, template: PromptTemplate | None = None) -> Worker:

@@ -36,23 +36,21 @@ async def _command_preview(context: ToolContext, arguments: Arguments) -> CallPr
 
 async def _run_command(context: ToolContext, invocation: Invocation) -> ToolOutcome:
     turn, command = context.turn_context, str(invocation.arguments["command"])
-    timeout = min(float(invocation.arguments.get("timeout_seconds", TIMEOUT)), LONGEST_TIMEOUT)
+    timeout = float(min(invocation.arguments.get("timeout_seconds", TIMEOUT), LONGEST_TIMEOUT))
     turn.activity(activity_line(f"running `{command}`"))
     outside = bool(invocation.arguments.get("outside"))
     processes = context.room.outside if outside else context.room.processes
 
-    async def run() -> ProcessResult:
-        # The last line is shown before it is on record that the command ran.
-        with output_shown(turn) as take_line:
-            return await processes.run(
-                command,
-                cwd=turn.workspace.root,
-                environment=context.environment(),
-                token=context.turn.token,
-                timeout=timeout,
-                on_line=take_line,
-                output_limit=4 * MAX_OUTPUT,
-            )
+    def run() -> Awaitable[ProcessResult]:
+        return processes.run(
+            command,
+            cwd=turn.workspace.root,
+            environment=context.environment(),
+            token=context.turn.token,
+            timeout=timeout,
+            on_line=output_shown(turn),
+            output_limit=4 * MAX_OUTPUT,
+        )
 
     result = await run_observed(context, command, run)
     hint = "" if outside else context.room.hint(result)
@@ -111,10 +109,8 @@ RUN_COMMAND = Tool(
     f"processes that it started are ended too. A person may have to allow it first. It is ended after {TIMEOUT:.0f} "
     "seconds unless you give `timeout_seconds`.",
     (
-        Argument("command", "the command line", aliases=("cmd",), filled=True),
-        Argument(
-            "timeout_seconds", f"at most {LONGEST_TIMEOUT:.0f}", "number", needed=False, aliases=("timeout",), least=0.1
-        ),
+        Argument("command", "the command line", aliases=("cmd",), bounds={"minLength": 1}),
+        Argument("timeout_seconds", f"at most {LONGEST_TIMEOUT:.0f}", "number", False, ("timeout",), {"minimum": 0.1}),
         Argument(
             "outside",
             "true: outside of the room, where commands run in one; a person is asked each time",

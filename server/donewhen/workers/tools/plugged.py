@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 from donewhen.core.errors import WorkspaceError
 from donewhen.core.plugging import Halt, ToolOutcome
@@ -16,18 +15,9 @@ from donewhen.workers.tools.tool import (
     CallPreview,
     Invocation,
     ToolContext,
-    WrongArguments,
+    fitting,
     refused,
 )
-
-_TYPES: Mapping[str, tuple[type, ...]] = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "array": (list, tuple),
-    "object": (Mapping,),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,24 +43,9 @@ class PluggedTool:
         return CallPreview()
 
     def checked(self, given: Arguments) -> Arguments:
-        """The arguments where they fit what the schema says of them at its first level; the rest is the plugin's to
-        check. Raises WrongArguments."""
-        properties: Mapping[str, Any] = self.spec.parameters.get("properties") or {}
-        needed: Sequence[str] = self.spec.parameters.get("required") or ()
-        missing = [name for name in needed if name not in given]
-        if missing:
-            raise WrongArguments(f"`{'`, `'.join(missing)}` is missing; the arguments are: {', '.join(properties)}")
-        for name, value in given.items():
-            if name not in properties and self.spec.parameters.get("additionalProperties") is False:
-                raise WrongArguments(f"there is no argument `{name}`; the arguments are: {', '.join(properties)}")
-            told = properties.get(name)
-            wanted = cast("Mapping[str, Any]", told).get("type") if isinstance(told, Mapping) else None
-            kinds = _TYPES.get(wanted) if isinstance(wanted, str) else None
-            if kinds is not None and (
-                not isinstance(value, kinds) or (isinstance(value, bool) and wanted != "boolean")
-            ):
-                raise WrongArguments(f"`{name}` should be a JSON {wanted}")
-        return given
+        """The arguments where they fit the schema's first level; the rest is the plugin's to check. Raises
+        WrongArguments."""
+        return fitting(self.spec.parameters, given)
 
     async def run(self, context: ToolContext, invocation: Invocation) -> ToolOutcome:
         """Runs it. Raises Halt, in its plugin's name; whatever else it raises switches the plugin off."""

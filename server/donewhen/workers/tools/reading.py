@@ -12,7 +12,16 @@ from donewhen.core.errors import WorkspaceError
 from donewhen.core.plugging import ToolOutcome
 from donewhen.core.words import counted
 from donewhen.workers.activity import activity_line
-from donewhen.workers.tools.tool import Argument, Arguments, Invocation, Tool, ToolContext, names_of, refused
+from donewhen.workers.tools.tool import (
+    Argument,
+    Arguments,
+    Invocation,
+    Tool,
+    ToolContext,
+    names_of,
+    refused,
+    version_of,
+)
 
 MAX_LINES = 2_000
 MAX_TEXT = 60_000
@@ -23,6 +32,7 @@ UNSAVED = (
     "file until it is saved"
 )
 
+FROM_1 = {"minimum": 1}
 PATH = Argument("path", "relative to the workspace's root", aliases=("file_path", "filename", "file"))
 
 
@@ -45,7 +55,8 @@ async def _read_file(context: ToolContext, invocation: Invocation) -> ToolOutcom
     note = f"[{UNSAVED}]\n" if held is not None else ""
     first, last = arguments.get("start_line", 1), arguments.get("end_line")
     title, text = _lines_within(content, first, last, min(context.largest, MAX_TEXT))
-    return ToolOutcome(f"{path}, {title}:\n{note}{text}", f"read {path}, {title}")
+    version = version_of(file) if file is not None else ""
+    return ToolOutcome(f"{path}, {title}{version}:\n{note}{text}", f"read {path}, {title}")
 
 
 def _lines_within(content: str, first: int, last: int | None, largest: int) -> tuple[str, str]:
@@ -86,8 +97,8 @@ READ_FILE = Tool(
     "file and the lines; what follows is the text as it is. Read a file before you replace it.",
     (
         PATH,
-        Argument("start_line", "the first line, from 1", "integer", needed=False, least=1, aliases=("offset",)),
-        Argument("end_line", "the last line, included", "integer", needed=False, least=1),
+        Argument("start_line", "the first line, from 1", "integer", False, ("offset",), FROM_1),
+        Argument("end_line", "the last line, included", "integer", False, bounds=FROM_1),
     ),
     _read_line,
     _read_file,

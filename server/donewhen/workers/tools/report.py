@@ -23,7 +23,7 @@ REPORT = Tool(
     "turn; the server then proves it. blocked: something outside your reach is missing. impossible: the goal "
     "contradicts itself or can't be reached. question: a person has to decide; ask in `text`.",
     (
-        Argument("state", "how the turn ended", choices=TURN_STATES, aliases=("status",)),
+        Argument("state", "how the turn ended", aliases=("status",), bounds={"enum": list(TURN_STATES)}),
         Argument("text", "what you did, what is missing, or the question", aliases=("message", "summary")),
     ),
     _report_line,

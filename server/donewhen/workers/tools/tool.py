@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import posixpath
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any, Literal, cast
 
 from donewhen.core.plugging import ToolOutcome, ToolUse
@@ -16,6 +18,8 @@ from donewhen.workers.activity import activity_line
 
 LARGEST_RESULT = 60_000
 SMALLEST_RESULT = 2_000
+VERSION = re.compile(r" \(version ([0-9a-f]{12})\)")
+"""What the first line of an answer says of the file that the model has seen by it; a turn that goes on reads it."""
 
 
 @dataclass(slots=True)
@@ -41,6 +45,11 @@ class ToolContext:
         """The text of a file that an editor holds and nobody saved, under one of its names."""
         held = (self.turn_context.unsaved(name) for name in names)
         return next((text for text in held if text is not None), None)
+
+
+def version_of(file: FileText) -> str:
+    """As `VERSION` reads it, at the end of a first line."""
+    return f" (version {file.digest[:12]})"
 
 
 def names_of(name: str, path: str) -> tuple[str, ...]:
@@ -109,13 +118,11 @@ class Tool:
 
     @property
     def spec(self) -> ToolSpec:
-        properties: dict[str, Any] = {}
-        for one in self.arguments:
-            choices = {"enum": list(one.choices)} if one.choices else {}
-            properties[one.name] = {"type": one.type, "description": one.description, **choices}
         parameters: dict[str, Any] = {
             "type": "object",
-            "properties": properties,
+            "properties": {
+                one.name: {"type": one.type, "description": one.description, **one.bounds} for one in self.arguments
+            },
             "required": [one.name for one in self.arguments if one.needed],
             "additionalProperties": False,
         }
@@ -123,21 +130,16 @@ class Tool:
 
     def checked(self, given: Arguments) -> Arguments:
         """The arguments by their own names; those that were left out, or null, are absent. Raises WrongArguments."""
-        known = {name: argument for argument in self.arguments for name in (argument.name, *argument.aliases)}
-        told = ", ".join(f"{a.name} ({a.type}{'' if a.needed else ', may be left out'})" for a in self.arguments)
+        known = {alias: argument.name for argument in self.arguments for alias in (argument.name, *argument.aliases)}
+        needed = {argument.name for argument in self.arguments if argument.needed}
         found: dict[str, Any] = {}
-        for name, value in given.items():
-            argument = known.get(name)
-            if argument is None:
-                raise WrongArguments(f"there is no argument `{name}`; the arguments are: {told}")
-            if argument.name in found:
-                raise WrongArguments(f"`{argument.name}` is given twice, under two names; the arguments are: {told}")
-            if value is not None or argument.needed:
-                found[argument.name] = _checked_value(argument, value)
-        missing = [argument.name for argument in self.arguments if argument.needed and argument.name not in found]
-        if missing:
-            raise WrongArguments(f"`{'`, `'.join(missing)}` is missing; the arguments are: {told}")
-        return found
+        for alias, value in given.items():
+            name = known.get(alias, alias)
+            if name in found:
+                raise WrongArguments(f"`{name}` is given twice, under two names")
+            if value is not None or name not in known.values() or name in needed:
+                found[name] = value
+        return fitting(self.spec.parameters, found)
 
 
 # The arguments of a tool call, as a model wrote them: checked strictly, and where they are wrong the message says
@@ -147,27 +149,27 @@ class Tool:
 ArgumentType = Literal["string", "integer", "number", "boolean"]
 Arguments = Mapping[str, Any]
 
-_KINDS: Mapping[ArgumentType, tuple[type, ...]] = {
+_KINDS: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
     "integer": (int,),
     "number": (int, float),
     "boolean": (bool,),
+    "array": (list, tuple),
+    "object": (Mapping,),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One argument of a tool. `aliases` are other names that models know it by; `least` bounds a number; a
-    `filled` text says something."""
+    """One argument of a tool. `aliases` are other names that models know it by, `bounds` what its JSON schema says
+    besides."""
 
     name: str
     description: str
     type: ArgumentType = "string"
     needed: bool = True
     aliases: tuple[str, ...] = ()
-    choices: tuple[str, ...] = ()
-    least: float | None = None
-    filled: bool = False
+    bounds: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 class WrongArguments(Exception):
@@ -188,23 +190,46 @@ def read_object(text: str) -> Arguments:
     return cast("Arguments", value)
 
 
-def _checked_value(argument: Argument, value: Any) -> Any:
-    right = isinstance(value, _KINDS[argument.type]) and (argument.type == "boolean" or not isinstance(value, bool))
-    if not right or value in (float("inf"), float("-inf")) or value != value:
-        raise WrongArguments(f"`{argument.name}` should be a JSON {argument.type}; it is {_value_text(value)}")
-    if argument.choices and value not in argument.choices:
-        raise WrongArguments(f"`{argument.name}` is one of {', '.join(argument.choices)}; it is {_value_text(value)}")
-    if argument.least is not None and value < argument.least:
-        raise WrongArguments(f"`{argument.name}` should be at least {argument.least:g}; it is {_value_text(value)}")
-    if argument.filled and isinstance(value, str) and not value.strip():
-        raise WrongArguments(f"the {argument.name} is empty: send what is to be done")
-    try:
-        if isinstance(value, str):
-            value.encode()
-    except UnicodeEncodeError as error:
-        wrong = f"`{argument.name}` holds half a surrogate pair: send whole Unicode characters"
-        raise WrongArguments(wrong) from error
-    return value
+def fitting(parameters: Mapping[str, Any], given: Arguments) -> Arguments:
+    """The arguments where they fit what a JSON schema says of them at its first level. Raises WrongArguments."""
+    properties: Mapping[str, Any] = parameters.get("properties") or {}
+    needed: Sequence[str] = parameters.get("required") or ()
+    shown = [
+        f"{name} ({_type_of(one)}{'' if name in needed else ', may be left out'})" for name, one in properties.items()
+    ]
+    told = f"the arguments are: {', '.join(shown)}"
+    unknown = [name for name in given if name not in properties]
+    if unknown and parameters.get("additionalProperties") is False:
+        raise WrongArguments(f"there is no argument `{unknown[0]}`; {told}")
+    missing = [name for name in needed if name not in given]
+    if missing:
+        raise WrongArguments(f"`{'`, `'.join(missing)}` is missing; {told}")
+    for name, value in given.items():
+        if isinstance(properties.get(name), Mapping):
+            _check_value(name, value, properties[name])
+    return given
+
+
+def _check_value(name: str, value: Any, wanted: Mapping[str, Any]) -> None:
+    kind, choices, least = _type_of(wanted), wanted.get("enum"), wanted.get("minimum")
+    number = kind in ("integer", "number")
+    odd = isinstance(value, bool) or (isinstance(value, float) and not isfinite(value))
+    if not isinstance(value, _KINDS.get(kind, object)) or (number and odd):
+        raise WrongArguments(f"`{name}` should be a JSON {kind}; it is {_value_text(value)}")
+    if isinstance(choices, list) and value not in choices:
+        known = ", ".join(map(str, cast("list[Any]", choices)))
+        raise WrongArguments(f"`{name}` is one of {known}; it is {_value_text(value)}")
+    if number and isinstance(least, int | float) and value < least:
+        raise WrongArguments(f"`{name}` should be at least {least:g}; it is {_value_text(value)}")
+    if isinstance(value, str) and wanted.get("minLength") and not value.strip():
+        raise WrongArguments(f"the {name} is empty: send what is to be done")
+    if isinstance(value, str) and value != value.encode(errors="ignore").decode():
+        raise WrongArguments(f"`{name}` holds half a surrogate pair: send whole Unicode characters")
+
+
+def _type_of(wanted: Any) -> str:
+    kind = cast("Mapping[str, Any]", wanted).get("type") if isinstance(wanted, Mapping) else None
+    return kind if isinstance(kind, str) else "value"
 
 
 def _value_text(value: Any) -> str:

@@ -29,10 +29,10 @@ from donewhen.workers.tools.tool import (
     ToolContext,
     names_of,
     refused,
+    version_of,
 )
 
 HEAD = 1_500
-HOLDS_NOW = "It holds now:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,15 +147,15 @@ def _why_outdated(context: ToolContext, path: str, file: FileText | None) -> str
         return None
     if file is None:
         return f"{path} was deleted since you read it. If it should exist again, send the call once more"
-    return f"{path} changed since you read it, and was not written. {_current_text(context, file.content)}"
+    now = _current_text(context, file.content, version_of(file))
+    return f"{path} changed since you read it, and was not written. {now}"
 
 
-def _current_text(context: ToolContext, current: str | None) -> str:
+def _current_text(context: ToolContext, current: str | None, version: str = "") -> str:
     if current is None:
         return "There is no such file now"
-    return (
-        f"Check whether your change still fits, then send it again. {HOLDS_NOW}\n{keep_ends(current, context.largest)}"
-    )
+    shown = keep_ends(current, context.largest)
+    return f"Check whether your change still fits, then send it again. It holds now{version}:\n{shown}"
 
 
 def _write_line(arguments: Arguments) -> str:
@@ -186,7 +186,7 @@ async def _write_file(context: ToolContext, invocation: Invocation) -> ToolOutco
     if written is None:
         return ToolOutcome(why, f"{line}: not written", ok=False)
     wrote = f"{'wrote' if change.file else 'made'} {change.path}, {_line_count(written)}"
-    return ToolOutcome(f"{wrote}{_OTHER if invocation.changed else ''}", wrote)
+    return ToolOutcome(f"{wrote}{version_of(written)}{_OTHER if invocation.changed else ''}", wrote)
 
 
 _SECRETS = (
@@ -281,7 +281,7 @@ async def _edit_file(context: ToolContext, invocation: Invocation) -> ToolOutcom
     if written is None:
         return ToolOutcome(why, f"{line}: not written", ok=False)
     edited = f"edited {written.path} at line {at}"
-    return ToolOutcome(f"{edited}{_OTHER_THAN_READ if invocation.changed else ''}", edited)
+    return ToolOutcome(f"{edited}{version_of(written)}{_OTHER_THAN_READ if invocation.changed else ''}", edited)
 
 
 def _in_manner(file: FileText, text: str) -> str:

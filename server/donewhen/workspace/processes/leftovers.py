@@ -83,9 +83,10 @@ class SeenProcess:
 class Family:
     """Everything that descends from one process. Not for a process that shares its session with others."""
 
-    def __init__(self, mark: str) -> None:
+    def __init__(self, mark: str, since: float | None = None) -> None:
+        """`since`: the earliest birth of one that may belong; now, unless it is given."""
         self._mark = mark
-        self._since = uptime()
+        self._since = uptime() if since is None else since
         self._begun = time.monotonic()
         self._leader: int | None = None
         self._gone = False

@@ -69,7 +69,7 @@ class TemporalAsking:
                 raise UsageError(
                     f"the fleet {fleet.name} has not ended: run it without --new, or stop it first"
                 ) from None
-            await self._handle.signal(FleetWorkflow.again, fleet.document())
+            await self._handle.signal(FleetWorkflow.again, fleet)
 
     async def board(self) -> Board:
         """Raises UsageError for a fleet that the server doesn't know, ServerAway."""

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Sequence
-from dataclasses import asdict
 from datetime import timedelta
-from typing import Any
 
 from temporalio import activity
 from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
@@ -16,7 +14,7 @@ from temporalio.service import RPCError
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from donewhen.core.errors import UsageError
-from donewhen.extras.fleet.board import Outcome, grant_of
+from donewhen.extras.fleet.board import Grant, Outcome
 from donewhen.extras.fleet.iterating import PASSES, IteratingPlace
 from donewhen.extras.fleet.temporal.workflows import WORKFLOWS, FleetWorkflow, GoalWorkflow, queue_of
 
@@ -33,15 +31,15 @@ class Iterations:
         self._place = place
 
     @activity.defn(name="iterate")
-    async def iterate(self, document: dict[str, Any]) -> dict[str, Any]:
-        return await _performed(self._place.iterate(grant_of(document)))
+    async def iterate(self, grant: Grant) -> Outcome:
+        return await _performed(self._place.iterate(grant))
 
     @activity.defn(name="end")
-    async def end(self, document: dict[str, Any]) -> dict[str, Any]:
-        return await _performed(self._place.end(grant_of(document)))
+    async def end(self, grant: Grant) -> Outcome:
+        return await _performed(self._place.end(grant))
 
 
-async def _performed(performing: Awaitable[Outcome]) -> dict[str, Any]:
+async def _performed(performing: Awaitable[Outcome]) -> Outcome:
     """The outcome, with signs of life meanwhile."""
     timeout = activity.info().heartbeat_timeout or timedelta(seconds=10)
 
@@ -52,7 +50,7 @@ async def _performed(performing: Awaitable[Outcome]) -> dict[str, Any]:
 
     beating = asyncio.create_task(beat())
     try:
-        return asdict(await performing)
+        return await performing
     except PASSES as error:
         raise ApplicationError(str(error), type=type(error).__name__) from error
     finally:

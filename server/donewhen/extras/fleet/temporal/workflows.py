@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ from temporalio.exceptions import ActivityError, ApplicationError, FailureError
 from temporalio.workflow import ActivityCancellationType, ParentClosePolicy
 
 from donewhen.core.errors import UsageError
-from donewhen.extras.fleet.board import Board, Grant, Outcome, grant_of, outcome_of
+from donewhen.extras.fleet.board import Board, Grant, Outcome
 from donewhen.extras.fleet.local import apply
 from donewhen.extras.fleet.manifest import Fleet
 
@@ -70,29 +70,28 @@ class FleetWorkflow:
         goal, own = grant.goal.id, workflow.info().workflow_id
         if goal in self._begun:
             try:
-                await workflow.get_external_workflow_handle(self._begun[goal]).signal(signal, asdict(grant))
+                await workflow.get_external_workflow_handle(self._begun[goal]).signal(signal, grant)
             except FailureError:
                 self._begun.pop(goal, None)
             else:
                 return
         name = f"{own}/{self._board.serial}/{goal}" + (f"/{grant.number}" if grant.number > 1 else "")
         self._begun[goal] = name
-        document = {"fleet": own, "lost_after": self._board.fleet.lost_after, signal: asdict(grant)}
+        begun = GoalStart(own, self._board.fleet.lost_after, **{signal: grant})
         await workflow.start_child_workflow(
-            GoalWorkflow.run, document, id=name, parent_close_policy=ParentClosePolicy.ABANDON
+            GoalWorkflow.run, begun, id=name, parent_close_policy=ParentClosePolicy.ABANDON
         )
 
     @workflow.signal
-    async def settled(self, document: dict[str, Any]) -> None:
-        outcome = outcome_of(document)
+    async def settled(self, outcome: Outcome) -> None:
         self._board.settle(outcome)
         if not self._board.goals[outcome.goal_id].open:
             self._begun.pop(outcome.goal_id, None)
         self._changed = True
 
     @workflow.signal
-    async def again(self, document: dict[str, Any]) -> None:
-        self._board.again(Fleet.of(document))
+    async def again(self, fleet: Fleet) -> None:
+        self._board.again(fleet)
         self._changed = True
 
     @workflow.update
@@ -111,48 +110,56 @@ class FleetWorkflow:
         return self._board.document()
 
 
+@dataclass(frozen=True, slots=True)
+class GoalStart:
+    """What a goal's workflow begins with: the workflow of its fleet, and a grant, if it has one already."""
+
+    fleet: str
+    lost_after: float
+    go: Grant | None = None
+    stop: Grant | None = None
+
+
 @workflow.defn(name="donewhen-goal")
 class GoalWorkflow:
     """Performs the grants of one goal, one after the other, and tells the fleet's workflow what each came to."""
 
     @workflow.init
-    def __init__(self, document: dict[str, Any]) -> None:
-        self._fleet: str = document["fleet"]
-        self._lost_after = timedelta(seconds=document["lost_after"])
-        self._granted = [grant_of(document["go"])] if "go" in document else []
-        self._stop = grant_of(document["stop"]) if "stop" in document else None
+    def __init__(self, begun: GoalStart) -> None:
+        self._granted = [] if begun.go is None else [begun.go]
+        self._stop = begun.stop
         self._left = False
-        self._activity: asyncio.Task[dict[str, Any]] | None = None
+        self._activity: asyncio.Task[Outcome] | None = None
 
     @workflow.run
-    async def run(self, document: dict[str, Any]) -> str:
+    async def run(self, begun: GoalStart) -> str:
         while True:
             await workflow.wait_condition(lambda: bool(self._granted) or self._stop is not None or self._left)
             if self._left:
                 return ""
-            outcome = await self._performed()
+            outcome = await self._performed(timedelta(seconds=begun.lost_after))
             if self._stop is not None and outcome.state != "ended":
                 continue
-            await workflow.get_external_workflow_handle(self._fleet).signal("settled", asdict(outcome))
+            await workflow.get_external_workflow_handle(begun.fleet).signal("settled", outcome)
             if outcome.state == "ended":
                 return outcome.end or ""
             if workflow.info().is_continue_as_new_suggested() and not self._granted and self._stop is None:
-                workflow.continue_as_new({"fleet": self._fleet, "lost_after": document["lost_after"]})
+                workflow.continue_as_new(GoalStart(begun.fleet, begun.lost_after))
 
-    async def _performed(self) -> Outcome:
+    async def _performed(self, lost_after: timedelta) -> Outcome:
         name, grant = ("end", self._stop) if self._stop is not None else ("iterate", self._granted.pop(0))
         self._activity = workflow.start_activity(
             name,
-            asdict(grant),
+            grant,
             task_queue=queue_of(grant.goal.queue),
-            result_type=dict[str, Any],
+            result_type=Outcome,
             start_to_close_timeout=LONGEST_ITERATION,
-            heartbeat_timeout=self._lost_after,
+            heartbeat_timeout=lost_after,
             retry_policy=RETRIES,
             cancellation_type=ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
         )
         try:
-            return outcome_of(await self._activity)
+            return await self._activity
         except ActivityError as error:
             if self._stop is not None and name == "iterate":
                 return Outcome(grant.goal.id, grant.number, "ready")
@@ -161,16 +168,16 @@ class GoalWorkflow:
             self._activity = None
 
     @workflow.signal
-    async def go(self, document: dict[str, Any]) -> None:
-        self._granted.append(grant_of(document))
+    async def go(self, grant: Grant) -> None:
+        self._granted.append(grant)
 
     @workflow.signal
     async def leave(self) -> None:
         self._left = True
 
     @workflow.signal
-    async def stop(self, document: dict[str, Any]) -> None:
-        self._stop = grant_of(document)
+    async def stop(self, grant: Grant) -> None:
+        self._stop = grant
         self._granted.clear()
         if self._activity is not None:
             self._activity.cancel()
