@@ -5,6 +5,7 @@ Paths are posix, relative to the workspace's root, unless a name says otherwise.
 
 from __future__ import annotations
 
+from donewhen.core.work import ModelFacts, Price
 from donewhen.ports.folder import (
     Dialogue,
     EditorView,
@@ -21,11 +22,9 @@ from donewhen.ports.models import (
     EditorSilent,
     Measured,
     Model,
-    ModelFacts,
     ModelNotes,
     ModelReply,
     ModelRequest,
-    Price,
     ToolSpec,
     no_editor_to_ask,
     of_an_editor,

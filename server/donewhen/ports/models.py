@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 from donewhen.core.calls import Message
 from donewhen.core.errors import ModelFailed
 from donewhen.core.trouble import FailedTry
-from donewhen.core.work import Usage
+from donewhen.core.work import ModelFacts, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,24 +51,6 @@ class ModelReply:
     message: Message
     usage: Usage
     finish: str = "stop"
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """US dollars per million tokens. `cached` is for input that the provider had cached, None: as `input`."""
-
-    input: float
-    output: float
-    cached: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ModelFacts:
-    """What is known of a model; None is unknown. Tokens."""
-
-    window: int | None = None
-    max_output: int | None = None
-    price: Price | None = None
 
 
 class Model(Protocol):
