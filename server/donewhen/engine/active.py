@@ -47,8 +47,6 @@ from donewhen.ports import (
 
 T = TypeVar("T")
 MAX_PATHS = 200
-SNAPSHOT_EVERY = 5_000
-"""Entries."""
 MAX_PERSONS_PATHS = 5_000
 """What a person changed becomes the original that the proof is tried against."""
 LENT_FOR = 5.0
@@ -84,8 +82,6 @@ class ActiveRun:
         self.parts = parts
         self.token = token
         self.state = state
-        self._snapshot = 0
-        """The sequence of the last state that was kept beside the entries."""
         self.watch = Stopwatch(parts.setup.clock)
         self.activity: str | None = None
         self._asked_at: float | None = None
@@ -418,7 +414,6 @@ class ActiveRun:
             # doesn't come back.
             try:
                 await self.parts.setup.ledger.set_live(self.run_id, live)
-                await self._keep_snapshot()
             except RecordGone:
                 raise
             except LedgerError:
@@ -437,14 +432,6 @@ class ActiveRun:
                 while not self.state.time_counts and self.activity == activity:
                     self._stirred.clear()
                     await self._stirred.wait()
-
-    async def _keep_snapshot(self) -> None:
-        """Now and then in a long run, so that whoever reads it, after a crash too, has little to read."""
-        state = self.state
-        if state.sequence - self._snapshot >= SNAPSHOT_EVERY:
-            self._snapshot = state.sequence
-            with contextlib.suppress(ValueError):
-                await self.parts.setup.ledger.keep_snapshot(state)
 
     @contextlib.contextmanager
     def lent_workspace(self) -> Generator[Workspace]:

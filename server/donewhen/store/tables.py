@@ -25,7 +25,6 @@ from donewhen.core.fold.dispatch import fold_read
 from donewhen.core.state import RunState
 from donewhen.ports import Live, RunSummary, Trouble
 from donewhen.store.codec import CODEC_VERSION, NAMING_TREES, UnreadableEvent, decode, encode, trees_in
-from donewhen.store.snapshots import fold_version, read_state, write_state
 from donewhen.store.summary import RunRecord, removed_run, updated
 
 
@@ -169,8 +168,7 @@ def _refuse_changed(
             if why or any(row.type != RunInterrupted.__name__ for row in added):
                 why = f"entry {before + 1} is not by the process that pursues it"
     elif known != end or whole:
-        snapshot = None if whole else _fitting(connection, run_id)
-        _, why = _as_written(connection, run_id, snapshot.head if snapshot is not None else None)
+        _, why = _as_written(connection, run_id)
     if why:
         raise RecordChanged(run_id, f"{why}; {CHANGED_BY_OTHERS}")
 
@@ -257,14 +255,8 @@ def evidence(connection: sqlite3.Connection, run_id: str, evidence_id: str) -> E
 
 
 def trouble(connection: sqlite3.Connection, run_id: str) -> Trouble | None:
-    """What is wrong with a run on the list; None if it is as it was written and can be read, or was removed. Of a long
-    run, only what came after its snapshot is looked at."""
+    """What is wrong with a run on the list; None if it is as it was written and can be read, or was removed."""
     with _one_moment(connection):
-        snapshot = _fitting(connection, run_id)
-        if snapshot is not None and snapshot.version == fold_version():
-            rows, why = _as_written(connection, run_id, snapshot.head)
-            if not why and all(row.version == CODEC_VERSION for row in rows):
-                return None
         rows, why = _as_written(connection, run_id)
         if not rows and not _is_listed(connection, run_id):
             return None
@@ -386,55 +378,6 @@ def put_record(connection: sqlite3.Connection, record: RunRecord, end: bytes) ->
     )
 
 
-# ------------------------------------------------------------------------------------------- snapshots
-
-
-@dataclass(frozen=True, slots=True)
-class _Snapshot:
-    head: Head
-    version: str
-    body: bytes
-
-
-def snapshot(connection: sqlite3.Connection, run_id: str) -> RunState | None:
-    """A state from which reading can go on."""
-    with _one_moment(connection):
-        found = _fitting(connection, run_id)
-    return read_state(found.body) if found is not None and found.version == fold_version() else None
-
-
-def keep_snapshot(connection: sqlite3.Connection, state: RunState) -> None:
-    body, version = write_state(state), fold_version()
-    with transaction(connection):
-        row = _checked(connection, state.run_id, state.sequence)
-        if row is None or _is_being_removed(connection, state.run_id):
-            return
-        digest = linked(row.digest, (state.run_id, state.sequence, version), body)
-        connection.execute(
-            "INSERT OR REPLACE INTO snapshots (run_id, sequence, version, body, digest) VALUES (?, ?, ?, ?, ?)",
-            (state.run_id, state.sequence, version, body, digest),
-        )
-
-
-def _fitting(connection: sqlite3.Connection, run_id: str) -> _Snapshot | None:
-    """The snapshot of a run as it was written, after an entry that is as it was written, of a run whose line in the
-    list names its last entry: that none is missing at the end is not seen otherwise."""
-    kept = connection.execute(
-        "SELECT sequence, version, body, digest FROM snapshots WHERE run_id = ?", (run_id,)
-    ).fetchone()
-    if kept is None:
-        return None
-    sequence, version, body, digest = kept
-    if not isinstance(sequence, int) or not isinstance(version, str) or not isinstance(body, bytes):
-        return None
-    row = _checked(connection, run_id, sequence)
-    if row is None or digest != linked(row.digest, (run_id, sequence, version), body):
-        return None
-    if _end_on_list(connection, run_id) != _end(connection, run_id)[1]:
-        return None
-    return _Snapshot((sequence, row.digest), version, body)
-
-
 # ------------------------------------------------------------------------------------- keeping and removing
 
 
@@ -466,7 +409,7 @@ def trees(connection: sqlite3.Connection, run_id: str) -> frozenset[str]:
     return frozenset(tree for (body,) in rows for tree in trees_in(bytes(body).decode("ascii", "replace")))
 
 
-_OF_A_RUN = ("runs", "live", "snapshots")
+_OF_A_RUN = ("runs", "live")
 REMOVED_AT_ONCE = 5_000
 """Entries: so many can be removed while somebody waits to append."""
 
