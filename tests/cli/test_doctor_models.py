@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from donewhen.app.doctor import BROKEN, OLDEST, ConfiguredModel, DoctorFacts, ModelsFacts, models_facts, usable
-from donewhen.ports import Measured
+from donewhen.ports import Measured, ModelNote
 from donewhen.settings.loading import Choices, ModelPrice, Settings
-from donewhen.store.model_notes import MemoryModelNotes
+from donewhen.store.model_notes import KeptModelNotes
 from tests.cli.fakes import desk
 from tests.tools import each_row
 
@@ -61,7 +61,7 @@ def test_the_facts_are_those_of_the_settings_and_the_catalogue() -> None:
     choices = Choices(model="anthropic/claude-sonnet-4-5", judge_model="2*openai/mine", judge_api_base="http://j")
     prices = {"openai/mine": ModelPrice(1, 2.5, 0.125, 9_000)}
     environ = {"ANTHROPIC_API_KEY": SECRET, "DONEWHEN_JUDGE_API_KEY": SECRET, "PATH": "/bin"}
-    facts = models_facts(Settings(given=choices, prices=prices), environ, MemoryModelNotes())
+    facts = models_facts(Settings(given=choices, prices=prices), environ, KeptModelNotes())
     assert facts.installed is not None
     assert facts.usable
     assert facts.keys == ("DONEWHEN_JUDGE_API_KEY", "ANTHROPIC_API_KEY")
@@ -83,25 +83,25 @@ def test_the_facts_are_those_of_the_settings_and_the_catalogue() -> None:
 
 
 def test_a_model_without_its_key_is_told() -> None:
-    (facts,) = models_facts(Settings(given=Choices(model="anthropic/unknown-model")), {}, MemoryModelNotes()).configured
+    (facts,) = models_facts(Settings(given=Choices(model="anthropic/unknown-model")), {}, KeptModelNotes()).configured
     assert (facts.key, facts.needs_key, facts.price, facts.window) == (None, True, None, None)
     assert facts.wanted == ("DONEWHEN_API_KEY", "ANTHROPIC_API_KEY")
-    (keyless,) = models_facts(Settings(given=Choices(model="ollama/qwen")), {}, MemoryModelNotes()).configured
+    (keyless,) = models_facts(Settings(given=Choices(model="ollama/qwen")), {}, KeptModelNotes()).configured
     assert not keyless.needs_key
 
 
 @pytest.mark.parametrize(("name", "lacks"), [("qwen3:4b", "provider"), ("/x", "provider"), ("openai/", "model")])
 def test_a_name_that_is_no_models_is_a_problem(tmp_path: Path, name: str, lacks: str) -> None:
-    found = models_facts(Settings(given=Choices(model=name)), {}, MemoryModelNotes())
+    found = models_facts(Settings(given=Choices(model=name)), {}, KeptModelNotes())
     assert f"✗ worker's model {name}: `{name}` names no {lacks}: write `provider/model`" in told(tmp_path, found)
     assert f"- worker agent: {name}" in told(tmp_path, found)
 
 
 def test_how_a_judge_was_measured_is_told_with_what_to_do(tmp_path: Path) -> None:
-    notes = MemoryModelNotes()
+    notes = KeptModelNotes()
     settings = Settings(given=Choices(judge_model="openai/mine", judge_api_base="http://j"))
     assert models_facts(settings, {}, notes).measured is None
-    notes.note_measured("openai/mine", "http://j", Measured("2026-11-01", "v1", 5, 6, 0, 6))
+    notes.add("openai/mine", "http://j", ModelNote(measured=Measured("2026-11-01", "v1", 5, 6, 0, 6)))
     found = models_facts(settings, {}, notes)
     assert "- judge, measured: not yet → donewhen bench --quick" in told(tmp_path, replace(found, measured=None))
     assert "✗ judge, measured: weak: accepted 5 of 6 false cases" in told(tmp_path, found)

@@ -38,7 +38,7 @@ from donewhen.plugins.registering import Named, registered
 from donewhen.ports import Checker, Measured, ModelFacts, ModelNotes, Price, Processes
 from donewhen.settings.loading import Settings, user_settings_file
 from donewhen.store.folders import state_folder
-from donewhen.store.model_notes import FileModelNotes, MemoryModelNotes
+from donewhen.store.model_notes import KeptModelNotes
 from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.choosing import BestRooms
 from donewhen.workspace.rooms.live import MountedLiveRooms
@@ -158,7 +158,7 @@ def doctor_facts(root: Path, settings: Settings) -> DoctorFacts:
             problems=tuple(problems),
             goals=own,
             goals_elsewhere=len(goals) - len(own),
-            models=models_facts(settings, os.environ, FileModelNotes(Path(state)) if state else MemoryModelNotes()),
+            models=models_facts(settings, os.environ, KeptModelNotes(Path(state) if state else None)),
             plugins=plugins_facts(root, settings),
             rooms=rooms,
             rooms_hindrance=hindrance,
@@ -249,7 +249,7 @@ def models_facts(settings: Settings, environ: Mapping[str, str], notes: ModelNot
         usable=found is not None and usable(found),
         configured=tuple(_configured_model(*asked, options, settings, environ) for asked in models_asked(options)),
         keys=tuple(name for name in dict.fromkeys((*OWN_KEY.values(), *usual)) if environ.get(name, "").strip()),
-        measured=notes.measured(judge_identity(judging), judging.api_base) if judging is not None else None,
+        measured=notes.of(judge_identity(judging), judging.api_base).measured if judging is not None else None,
     )
 
 

@@ -48,7 +48,7 @@ from donewhen.store.folders import (
     state_folder,
     workspace_folder,
 )
-from donewhen.store.model_notes import FileModelNotes
+from donewhen.store.model_notes import KeptModelNotes
 from donewhen.store.sqlite import SqliteLedger
 from donewhen.workers import WorkerParts
 from donewhen.workspace.folder import FolderWorkspace
@@ -147,7 +147,7 @@ def engine_setup(
     masking = Masking(context.environment, context.secrets)
     tracer, variables = make_tracer(context.environment(), masking.mask), checker.variables
     opened = [] if models is None else [models]
-    notes = FileModelNotes(folder.parents[1])
+    notes = KeptModelNotes(folder.parents[1])
 
     def key(role: CallRole, model: str, options: RunOptions) -> str | None:
         from donewhen.app.keys import key_for  # lazy: most goals are proven without a model
@@ -161,7 +161,7 @@ def engine_setup(
         program=lambda name: _program_at(root, name, variables().get("PATH")),
         key=key,
         in_an_editor=context.ask_editor is not no_editor_to_ask,
-        measured=notes.measured,
+        measured=lambda model, place: notes.of(model, place).measured,
     )
 
     def folder_models() -> FolderModels:

@@ -28,7 +28,7 @@ from donewhen.core.verdict import RequirementView
 from donewhen.core.work import Claim, TurnResult, WorkerStep
 from donewhen.engine.api import CallSummary, CheckSummary, IterationDetail, RunView
 from donewhen.ports import Ledger, Live, RunSummary
-from donewhen.regular import read_text
+from donewhen.regular import read_text, write_whole
 
 PIECE = 100
 MAX_STEPS = 200
@@ -190,7 +190,7 @@ class Records:
 
     def clear(self, goal_path: str, at: float) -> None:
         known = {**self.cleared(), goal_path: at}
-        (self._folder / "cleared.json").write_text(json.dumps(known), encoding="utf-8")
+        write_whole(self._folder / "cleared.json", json.dumps(known))
 
 
 async def in_pieces(entries: Sequence[e.Entry]) -> AsyncGenerator[e.Entry]:

@@ -23,6 +23,7 @@ from donewhen.ports.models import (
     Measured as Measured,
     Model as Model,
     ModelFacts as ModelFacts,
+    ModelNote as ModelNote,
     ModelNotes as ModelNotes,
     ModelReply as ModelReply,
     ModelRequest as ModelRequest,
