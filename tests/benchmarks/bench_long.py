@@ -92,15 +92,15 @@ async def read(path: Path) -> dict[str, float]:
 
     with timed("open"):
         ledger = await SqliteLedger.open(path)
-    records = Records(path.parent, path.parent, ledger)
+    records = Records(path.parent, ledger)
     with timed("list"):
         (summary,) = await records.summaries()
     assert summary.status == "paused", summary
     with timed("status"):
-        view = await records.view(RUN)
+        state = await records.state(RUN)
     with timed("append"):
         entry = await ledger.append(RUN, e.RunResumed(), 1.0)
-    assert entry.sequence == view.state.sequence + 1
+    assert entry.sequence == state.sequence + 1
     await ledger.append(RUN, e.RunPaused("for the measurement"), 1.0)
     await ledger.close()
     return figures

@@ -140,11 +140,6 @@ class Connection(MemoryLedger):
         """The last entry of each run by this process."""
         self._others_wrote = asyncio.Event()
 
-    @property
-    def append_at_once(self) -> None:  # type: ignore[override]
-        """None: it waits for the disk."""
-        return
-
     async def append(
         self,
         run_id: str,

@@ -171,9 +171,6 @@ class ActiveRun:
     async def append(self, event: Event, *, durable: bool = True) -> RunState:
         """Records an event, then applies it to the state. Once begun it ends, even if the caller is cancelled: what is
         on disk is always in the state too."""
-        at_once = self.parts.setup.ledger.append_at_once
-        if at_once is not None:
-            return await self._apply_entry(at_once(self.run_id, event, self.parts.setup.clock.now(), self.watch.lap()))
         return await asyncio.shield(asyncio.ensure_future(self._append(event, durable)))
 
     async def append_next(self, event: Event) -> bool:

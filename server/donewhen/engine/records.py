@@ -22,12 +22,12 @@ from donewhen.core.evidence import CheckResult, EditorReport, Evidence, PastResu
 from donewhen.core.fold.audit import remembered
 from donewhen.core.fold.dispatch import fold_read
 from donewhen.core.markdown import evidence_markdown
-from donewhen.core.proof import Present, assess
+from donewhen.core.proof import assess
 from donewhen.core.state import IterationRecord, KeptTree, RunState
 from donewhen.core.verdict import RequirementView
 from donewhen.core.work import Claim, TurnResult, WorkerStep
-from donewhen.engine.api import CallSummary, CheckSummary, IterationDetail, RunView
-from donewhen.ports import Ledger, Live, RunSummary
+from donewhen.engine.api import CallSummary, CheckSummary, IterationDetail
+from donewhen.ports import Ledger, RunSummary
 from donewhen.regular import read_text, write_whole
 
 PIECE = 100
@@ -39,8 +39,7 @@ EVIDENCE = "evidence"
 class Records:
     """The runs of one ledger, folded as far as they were read: reading again costs only what is new."""
 
-    def __init__(self, root: Path, folder: Path, ledger: Ledger) -> None:
-        self._root = root
+    def __init__(self, folder: Path, ledger: Ledger) -> None:
         self._folder = folder
         self._ledger = ledger
         self._states: dict[str, RunState] = {}
@@ -59,10 +58,6 @@ class Records:
         if kept is None or kept.sequence < known.sequence:
             self._states[run_id] = known
         return known
-
-    async def view(self, run_id: str) -> RunView:
-        state = await self.state(run_id)
-        return view_of(self._root, state, await self._ledger.live(run_id), owned=False)
 
     async def newest(self) -> Sequence[RunState]:
         """The newest run and the newest audit of each goal, newest first; audits only where newer than the run. What
@@ -199,12 +194,6 @@ async def in_pieces(entries: Sequence[e.Entry]) -> AsyncGenerator[e.Entry]:
         yield entry
         if number % PIECE == 0:
             await asyncio.sleep(0)
-
-
-def view_of(root: Path, state: RunState, live: Live, *, owned: bool, present: Present | None = None) -> RunView:
-    """A run's state as front ends are given it: its requirements as they stand in the current workspace."""
-    uri = (root / state.goal.path).as_uri() if state.goal.path is not None else None
-    return RunView(state, live, uri, owned, present)
 
 
 def kept_after(state: RunState, iteration: int) -> KeptTree:

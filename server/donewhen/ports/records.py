@@ -89,11 +89,6 @@ class Ledger(Protocol):
         from there but a RunEnded that is `broken`, which says so."""
         ...
 
-    @property
-    def append_at_once(self) -> Callable[[str, Event, float, float | None], Entry] | None:
-        """As `append`, where that needs no waiting; None if it does."""
-        ...
-
     async def entries(self, run_id: str, after: int = 0) -> Sequence[Entry]:
         """All entries of a run with a sequence greater than `after`, in order; empty for an unknown run. From the first
         on that is not as it was written, or that is missing, none counts: in its place stands a RunEnded that is

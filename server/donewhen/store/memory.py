@@ -67,10 +67,6 @@ class MemoryLedger:
             raise Overtaken(f"run {run_id} went on after entry {after}")
         return self._append(run_id, event, at, seconds)
 
-    @property
-    def append_at_once(self) -> Callable[[str, Event, float, float | None], Entry]:
-        return self._append
-
     def _append(self, run_id: str, event: Event, at: float, seconds: float | None) -> Entry:
         self._check_open()
         if run_id in self._record.removed:

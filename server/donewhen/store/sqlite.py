@@ -85,11 +85,6 @@ class SqliteLedger:
             raise
         return self
 
-    @property
-    def append_at_once(self) -> None:
-        """None, because an append waits for the disk."""
-        return
-
     async def append(
         self,
         run_id: str,
