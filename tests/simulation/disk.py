@@ -152,9 +152,9 @@ class Connection(MemoryLedger):
         alone: bool = False,
     ) -> Entry:
         def do() -> Entry:
-            if alone and self._record.lengths[run_id] != self._last[run_id]:
+            if alone and self._record.last(run_id) != self._last[run_id]:
                 raise RecordChanged(run_id, "another process put something on record of a run that this one pursues")
-            if after is not None and self._record.lengths.get(run_id, 0) != after:
+            if after is not None and self._record.last(run_id) != after:
                 raise Overtaken(f"run {run_id} went on after entry {after}")
             entry = self._disk.append(self._host, run_id, event, at, durable, seconds)
             self._last[run_id] = entry.sequence
