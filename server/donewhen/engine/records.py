@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 from donewhen.core import events as e
@@ -18,14 +18,14 @@ from donewhen.core.errors import (
     UnreadableRun,
     no_such_run,
 )
-from donewhen.core.evidence import CheckResult, EditorReport, Evidence, PastResult
+from donewhen.core.evidence import CheckResult, PastResult
 from donewhen.core.fold.audit import remembered
 from donewhen.core.fold.dispatch import fold_read
 from donewhen.core.markdown import evidence_markdown
 from donewhen.core.proof import assess
 from donewhen.core.state import IterationRecord, KeptTree, RunState
 from donewhen.core.verdict import RequirementView
-from donewhen.core.work import Claim, TurnResult, WorkerStep
+from donewhen.core.work import Claim, TurnResult
 from donewhen.engine.api import CallSummary, CheckSummary, IterationDetail
 from donewhen.ports import Ledger, RunSummary
 from donewhen.regular import read_text, write_whole
@@ -119,19 +119,22 @@ class Records:
     async def iteration(self, run_id: str, number: int) -> IterationDetail:
         """One iteration in full; 0 is the baseline audit. Raises UnknownName if there is none."""
         await self.state(run_id)
-        gathered = _Gathered(number)
+        found: list[e.Entry] = []
         state: RunState | None = None
+        verdict: tuple[RequirementView, ...] = ()
+        current, begun, seconds = 0, 0, 0.0
         async for entry in in_pieces(await self._ledger.entries(run_id)):
             state = fold_read(run_id, state, entry)
-            gathered.add(entry)
-            if gathered.current == number and isinstance(entry.event, e.AuditFinished | e.JudgeFinished):
-                gathered.verdict = assess(state)
-                gathered.seconds = (
-                    state.progress.iterations[-1].seconds if number and state.progress.iterations else state.elapsed
-                )
-        if not gathered.seen:
+            if isinstance(entry.event, e.TurnStarted):
+                current, begun = entry.event.iteration, len(found) if entry.event.iteration == number else begun
+            if current == number:
+                found.append(entry)
+                if isinstance(entry.event, e.AuditFinished | e.JudgeFinished):
+                    verdict, done = assess(state), state.progress.iterations
+                    seconds = done[-1].seconds if number and done else state.elapsed
+        if not found:
             raise UnknownName(f"run {run_id} has no iteration {number}")
-        return gathered.detail()
+        return _detail_of(number, found, begun, seconds, verdict)
 
     async def in_full(self, run_id: str) -> RunState:
         """The state with the records of all iterations, not of the last ones only: for a receipt."""
@@ -204,62 +207,34 @@ def kept_after(state: RunState, iteration: int) -> KeptTree:
     return kept
 
 
-@dataclass(slots=True)
-class _Gathered:
-    """What the entries of one iteration add up to."""
-
-    number: int
-    seen: bool = False
-    current: int = 0
-    started_at: float = 0.0
-    seconds: float = 0.0
-    result: TurnResult | None = None
-    changed: tuple[str, ...] = ()
-    evidence: dict[str, Evidence] = field(default_factory=dict[str, Evidence])
-    verdict: tuple[RequirementView, ...] = ()
-    steps: list[WorkerStep] = field(default_factory=list[WorkerStep])
-    calls: dict[str, CallSummary] = field(default_factory=dict[str, CallSummary])
-
-    def add(self, entry: e.Entry) -> None:
-        event = entry.event
-        if isinstance(event, e.RunStarted | e.TurnStarted):
-            self.current = event.iteration if isinstance(event, e.TurnStarted) else 0
-            if self.current == self.number:
-                self.seen, self.started_at = True, entry.at
-                self.evidence.clear()
-                self.steps.clear()
-        elif self.current == self.number:
-            self._belongs(event)
-
-    def _belongs(self, event: e.Event) -> None:
-        if isinstance(event, e.TurnFinished):
-            self.result, self.changed = event.result, event.changed
-        elif isinstance(event, e.EvidenceRecorded):
-            if isinstance(event.evidence.observation, CheckResult | EditorReport):
-                self.evidence[event.evidence.id] = event.evidence
-        elif isinstance(event, ToolFinished):
-            self.steps = [*self.steps, event.step][-MAX_STEPS:]
-        elif isinstance(event, CallStarted):
-            self.calls[event.call_id] = CallSummary(event.call_id, event.role, event.model, None)
-        elif isinstance(event, CallFinished) and event.call_id in self.calls:
-            self.calls[event.call_id] = replace(self.calls[event.call_id], usage=event.usage, error=event.error)
-
-    def detail(self) -> IterationDetail:
-        result = self.result or TurnResult(Claim())
-        checks = [
-            CheckSummary(seen.check_id, seen.command, seen.passed, seen.reason, one.id)
-            for one in self.evidence.values()
-            if isinstance(seen := one.observation, CheckResult)
-        ]
-        return IterationDetail(
-            number=self.number,
-            started_at=self.started_at,
-            seconds=self.seconds,
-            claim=result.claim,
-            error=result.error,
-            steps=result.steps or tuple(self.steps),
-            calls=tuple(self.calls.values()),
-            checks=tuple(checks),
-            verdict=self.verdict,
-            changed=self.changed,
-        )
+def _detail_of(
+    number: int, entries: Sequence[e.Entry], begun: int, seconds: float, verdict: tuple[RequirementView, ...]
+) -> IterationDetail:
+    """What the entries of one iteration add up to, whose turn last began with the one at `begun`."""
+    events = [entry.event for entry in entries]
+    latest = events[begun:]
+    seen = {one.evidence.id: one.evidence.observation for one in latest if isinstance(one, e.EvidenceRecorded)}
+    calls: dict[str, CallSummary] = {}
+    for one in events:
+        if isinstance(one, CallStarted):
+            calls[one.call_id] = CallSummary(one.call_id, one.role, one.model, None)
+        elif isinstance(one, CallFinished) and one.call_id in calls:
+            calls[one.call_id] = replace(calls[one.call_id], usage=one.usage, error=one.error)
+    turn = next((one for one in reversed(events) if isinstance(one, e.TurnFinished)), None)
+    result = turn.result if turn is not None else TurnResult(Claim())
+    return IterationDetail(
+        number=number,
+        started_at=entries[begun].at,
+        seconds=seconds,
+        claim=result.claim,
+        error=result.error,
+        steps=result.steps or tuple(one.step for one in latest if isinstance(one, ToolFinished))[-MAX_STEPS:],
+        checks=tuple(
+            CheckSummary(one.check_id, one.command, one.passed, one.reason, key)
+            for key, one in seen.items()
+            if isinstance(one, CheckResult)
+        ),
+        verdict=verdict,
+        changed=turn.changed if turn is not None else (),
+        calls=tuple(calls.values()),
+    )
