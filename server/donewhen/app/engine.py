@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -36,7 +36,7 @@ from donewhen.evidence.probes.reading import WorkspaceProbes
 from donewhen.evidence.runner import CommandChecker
 from donewhen.evidence.text import Masking
 from donewhen.goalfile.files import WorkspaceGoalFiles
-from donewhen.ports import Checker, Judge, Ledger, Processes, Rooms, Worker, no_editor_to_ask
+from donewhen.ports import Checker, Judge, Ledger, ModelNotes, Processes, Rooms, Worker, no_editor_to_ask
 from donewhen.settings.loading import Settings, retention
 from donewhen.store.faults import fault_from_environment
 from donewhen.store.folders import (
@@ -134,12 +134,59 @@ def engine_setup(
 ) -> EngineSetup:
     """The parts of the engine; `folder` is the workspace's own folder in the state folder, `models` replaces the models
     that the settings name."""
-    made = _FolderParts(root, folder, bytecode, settings, context, models)
-    current, where, watching = made.current, (root, folder / TREES), SharedWatcher()
-    tracer = make_tracer(context.environment(), made.mask)
+    current = _as_function(settings)
+    runtime = runtime_folder(context.environment(), folder.parents[1])
+    lock = FileRunLock(folder, runtime)
+    editor, watching = EditorDiagnostics(context.editor), SharedWatcher()
+    processes = SystemProcesses(lock.inherited_descriptors)
+    where, kept = (root, folder / "scratch", context.environment), folder / TREES
+    contained = ContainedWork(root, folder, processes, lambda: checker.variables(), current, runtime)
+    watched = contained.checks((folder / "scratch", bytecode))
+    checker = CommandChecker(watched, *where, editor, secrets=context.secrets.values, bytecode=bytecode)
+    masking = Masking(context.environment, context.secrets)
+    tracer, variables = make_tracer(context.environment(), masking.mask), checker.variables
+    opened = [] if models is None else [models]
+    notes = KeptModelNotes(folder.parents[1])
+
+    def key(role: CallRole, model: str, options: RunOptions) -> str | None:
+        from donewhen.app.keys import key_for  # lazy: most goals are proven without a model
+
+        return key_for(role, model, options, context.environment(), context.secrets, current().own)
+
+    known = KnownFacts(
+        facts=facts_in(context.environment),
+        environment=context.environment,
+        hindrance=contained.why,
+        program=lambda name: _program_at(root, name, variables().get("PATH")),
+        key=key,
+        in_an_editor=context.ask_editor is not no_editor_to_ask,
+        measured=lambda model, place: notes.of(model, place).measured,
+    )
+
+    def folder_models() -> FolderModels:
+        if not opened:
+            opened.append(open_models(current, context, folder, masking.mask))
+        return opened[0]
+
+    @cache
+    def plugins() -> FolderPlugins:
+        from donewhen.app.plugins import FolderPlugins  # lazy: commands that only read, and an idle server, need none
+
+        return FolderPlugins(root, folder, current)
+
+    def worker(options: RunOptions) -> Worker:
+        passed = passing(options, variables, context.environment, masking)
+        options = relocated(options, current())
+        return make_worker(options, processes, passed, folder_models, plugins, contained, notes, masking.mask)
+
+    def judge(options: RunOptions) -> Judge | None:
+        if options.judging is not None:
+            return folder_models().judge(options)
+        return plugins().judge(options) if options.judge is not None else None
 
     async def closed() -> None:
-        await made.close()
+        for one in opened:
+            await one.close()
         await asyncio.to_thread(tracer.close)
 
     return EngineSetup(
@@ -147,206 +194,37 @@ def engine_setup(
         state_folder=folder,
         clock=SystemClock(),
         ledger=ledger,
-        lock=made.lock,
-        people=SystemPeople(made.lock, context.where, agents=partial(agents_of, folder)),
+        lock=lock,
+        people=SystemPeople(lock, context.where, agents=partial(agents_of, folder)),
         guard_lock=FileRunLock(folder / "guard"),
-        trees=FoldingTrees(folder / TREES),
+        trees=FoldingTrees(kept),
         retention=lambda: retention(current()),
         collect_lock=FileRunLock(folder / "collecting"),
         in_use=partial(runs_of_gate, folder),
         tell=_warn,
         workspace=lambda: FolderWorkspace(
-            *where, watch=context.watch, excluded=(folder.parents[1],), watcher=watching.share
+            root, kept, watch=context.watch, excluded=(folder.parents[1],), watcher=watching.share
         ),
-        glance=lambda: FolderWorkspace(*where, watch=False, excluded=(folder.parents[1],)),
-        checker=_CheckerWithPlugins(made.checker, lambda: made.plugins),
-        prepare=made.contained.prepare,
-        rooms=made.rooms(),
+        glance=lambda: FolderWorkspace(root, kept, watch=False, excluded=(folder.parents[1],)),
+        checker=_CheckerWithPlugins(checker, plugins),
+        prepare=contained.prepare,
+        rooms=_rooms(folder, processes, checker, context, bytecode, runtime, current()),
         affected_command=partial(affected_command, root),
         hidden_checks=lambda: {one.name: one.command for one in current().hidden_checks},
-        probes=WorkspaceProbes(made.checker.variables),
+        probes=WorkspaceProbes(variables),
         load_goal=WorkspaceGoalFiles(root, lambda: any_plugins(current().approvals, root)).load,
-        settle=made.settle,
-        ready=lambda goal, options: refuse_unready(goal, relocated(options, current()), made.known),
-        worker=made.worker,
-        judge=made.judge,
+        settle=_settling(checker, current, context, folder_models, plugins, masking.mask, known),
+        ready=lambda goal, options: refuse_unready(goal, relocated(options, current()), known),
+        worker=worker,
+        judge=judge,
         trusted=context.trusted,
-        mask=made.mask,
+        mask=masking.mask,
         unsaved=context.unsaved,
-        plugins=lambda options: made.plugins.of_run(options),
+        plugins=lambda options: plugins().of_run(options),
         observe=tracer.on_entry,
-        warm=made.warm,
+        warm=lambda: _warm(current(), folder_models),
         closing=closed,
     )
-
-
-class _FolderParts:
-    """What the engine of one workspace folder is made of. Plugins and models are opened when they are first needed:
-    commands that only read, an idle server and most goals need neither."""
-
-    def __init__(
-        self,
-        root: Path,
-        folder: Path,
-        bytecode: Path,
-        settings: Settings | Callable[[], Settings],
-        context: WorkspaceContext,
-        models: FolderModels | None,
-    ) -> None:
-        self._root, self._folder, self._bytecode, self._context = root, folder, bytecode, context
-        self._models = models
-        self.current = _as_function(settings)
-        self._runtime = runtime_folder(context.environment(), folder.parents[1])
-        self.lock = FileRunLock(folder, self._runtime)
-        self._processes = SystemProcesses(self.lock.inherited_descriptors)
-        self.contained = ContainedWork(
-            root, folder, self._processes, lambda: self.checker.variables(), self.current, self._runtime
-        )
-        scratch = folder / "scratch"
-        self.checker = CommandChecker(
-            self.contained.checks((scratch, bytecode)),
-            root,
-            scratch,
-            context.environment,
-            EditorDiagnostics(context.editor),
-            secrets=context.secrets.values,
-            bytecode=bytecode,
-        )
-        self._masking = Masking(context.environment, context.secrets)
-        self.mask = self._masking.mask
-        self._notes = KeptModelNotes(folder.parents[1])
-        self.known = KnownFacts(
-            facts=facts_in(context.environment),
-            environment=context.environment,
-            hindrance=self.contained.why,
-            program=lambda name: _program_at(root, name, self.checker.variables().get("PATH")),
-            key=self._key,
-            in_an_editor=context.ask_editor is not no_editor_to_ask,
-            measured=lambda model, place: self._notes.of(model, place).measured,
-        )
-
-    async def close(self) -> None:
-        if self._models is not None:
-            await self._models.close()
-
-    @cached_property
-    def plugins(self) -> FolderPlugins:
-        from donewhen.app.plugins import FolderPlugins
-
-        return FolderPlugins(self._root, self._folder, self.current)
-
-    @property
-    def models(self) -> FolderModels:
-        if self._models is None:
-            self._models = open_models(self.current, self._context, self._folder, self.mask)
-        return self._models
-
-    def _key(self, role: CallRole, model: str, options: RunOptions) -> str | None:
-        from donewhen.app.keys import key_for
-
-        return key_for(role, model, options, self._context.environment(), self._context.secrets, self.current().own)
-
-    def warm(self) -> None:
-        """Loads what calls the configured models, if there are any."""
-        settings = self.current()
-        agent, judges = settings.pick("model"), panel(settings.pick("judge_model") or "")
-        if agent or judges:
-            self.models.warm(
-                AgentOptions(agent, settings.pick("api_base")) if agent else None,
-                JudgeOptions(judges, settings.pick("judge_api_base")) if judges else None,
-            )
-
-    def rooms(self) -> Rooms:
-        """The rooms where checks are tried: nothing of ours is visible there except the bytecode of other checks."""
-
-        def inside(processes: Processes, root: Path, scratch: Path, written: Path | None) -> CommandChecker:
-            return CommandChecker(
-                processes,
-                root,
-                scratch,
-                self._context.environment,
-                interpreter=self.checker.interpreter,
-                known_test_runs=self.checker.known_test_runs,
-                secrets=self._context.secrets.values,
-                bytecode=self._bytecode,
-                written=written,
-            )
-
-        settings, hidden = self.current(), hidden_folders(self._folder, self._runtime)
-        contained = settings.contains_checks
-        network = settings.network or not contained  # that of the checks which trials repeat
-        mounts = Mounts(hidden=hidden, cached=(self._bytecode,), network=network, contained=contained)
-        return BestRooms(self._folder / "rooms", self._processes, inside, self.checker.variables, mounts)
-
-    def settle(self, goal: Goal, options: StartOptions) -> Start:
-        """See `EngineSetup`: with the interpreter and settings that the editor has at that time."""
-        self.checker.select_interpreter(self._context.interpreter())
-        current = self.current()
-        judged = options.judge_model or goal.judge_model or current.pick("judge_model")
-        plugged, warnings, brought = Plugged(), list[RunWarning](), self.plugins
-        brought.forget()
-        if not options.audit or judged is not None:  # else there is neither a worker nor a judge
-            found, allowed = brought.survey(), brought.allowances
-            remembered = allowed.rules()
-            plugged = Plugged(found.names, frozenset(found.workers), frozenset(found.judges), remembered)
-            if allowed.problem:
-                warnings.append(RunWarning("allowances", allowed.problem))
-        start = resolve(goal, options, current, self.known, plugged)
-        if start.options.judging is not None and any(not one.sole_check for one in start.goal.requirements):
-            self.models.warm(None, start.options.judging)
-        frozen = replace(start.options, summary=self.mask(start.options.summary))
-        return replace(start, options=frozen, warnings=(*start.warnings, *warnings))
-
-    def judge(self, options: RunOptions) -> Judge | None:
-        if options.judging is not None:
-            return self.models.judge(options)
-        return self.plugins.judge(options) if options.judge is not None else None
-
-    def worker(self, chosen: RunOptions) -> Worker:
-        """The worker that the frozen options name. Raises UsageError that says what to set."""
-        variables, options = self._passed(chosen), relocated(chosen, self.current())
-        kind = WORKERS.get(options.worker or "")
-        if kind is None:
-            registered = self.plugins.worker(options)
-            if registered is None:
-                raise UsageError(
-                    f"the worker {options.worker} is not available here: it comes from a plugin, or from the "
-                    "program that started the run"
-                )
-            return registered
-
-        def served_window() -> int | None:
-            from donewhen.app.found_models import window_served  # lazy: only the built-in agent asks
-
-            return window_served(options.agent.model, options.agent.api_base) if options.agent else None
-
-        parts = WorkerParts(
-            options,
-            variables,
-            self.contained.rooms(options),
-            self.contained.grants(options),
-            lambda: self.contained.processes(options),
-            lambda: self.models.agents(options),
-            lambda turn, context: GuardedFolder(context.workspace, self._processes, variables, turn.token),
-            self.mask,
-            self._notes,
-            served_window,
-        )
-        make = import_module(f"donewhen.workers.{kind.module or kind.name}").make
-        return cast("Callable[[WorkerParts], Worker]", make)(parts)
-
-    def _passed(self, options: RunOptions) -> Callable[[], Mapping[str, str]]:
-        """The variables of a worker: those of checks, and for a command those that its run passes. The values of
-        variables that are named one by one are secrets from then on."""
-        if not options.pass_env:
-            return self.checker.variables
-
-        def all_of_them() -> dict[str, str]:
-            passed = variables_of(options.pass_env, self._context.environment())
-            self._masking.hide(value for name, value in passed.items() if name in options.pass_env)
-            return {**self.checker.variables(), **passed}
-
-        return all_of_them
 
 
 def _warn(line: str) -> None:
@@ -355,6 +233,46 @@ def _warn(line: str) -> None:
 
 def _as_function(settings: Settings | Callable[[], Settings]) -> Callable[[], Settings]:
     return settings if callable(settings) else lambda: settings
+
+
+def _warm(settings: Settings, models: Callable[[], FolderModels]) -> None:
+    """Loads what calls the configured models, if there are any."""
+    agent, judges = settings.pick("model"), panel(settings.pick("judge_model") or "")
+    if agent or judges:
+        models().warm(
+            AgentOptions(agent, settings.pick("api_base")) if agent else None,
+            JudgeOptions(judges, settings.pick("judge_api_base")) if judges else None,
+        )
+
+
+def _rooms(
+    folder: Path,
+    processes: Processes,
+    checker: CommandChecker,
+    context: WorkspaceContext,
+    bytecode: Path,
+    runtime: Path,
+    settings: Settings,
+) -> Rooms:
+    """The rooms where checks are tried: nothing of ours is visible there except the bytecode of other checks."""
+
+    def inside(processes: Processes, root: Path, scratch: Path, written: Path | None) -> CommandChecker:
+        return CommandChecker(
+            processes,
+            root,
+            scratch,
+            context.environment,
+            interpreter=checker.interpreter,
+            known_test_runs=checker.known_test_runs,
+            secrets=context.secrets.values,
+            bytecode=bytecode,
+            written=written,
+        )
+
+    contained = settings.contains_checks
+    network = settings.network or not contained  # that of the checks which trials repeat
+    mounts = Mounts(hidden=hidden_folders(folder, runtime), cached=(bytecode,), network=network, contained=contained)
+    return BestRooms(folder / "rooms", processes, inside, checker.variables, mounts)
 
 
 def open_models(
@@ -375,6 +293,99 @@ def open_models(
         folder / "verdicts",
         ask_editor=context.ask_editor,
     )
+
+
+def _settling(
+    checker: CommandChecker,
+    settings: Callable[[], Settings],
+    context: WorkspaceContext,
+    models: Callable[[], FolderModels],
+    plugins: Callable[[], FolderPlugins],
+    mask: Callable[[str], str],
+    known: KnownFacts,
+) -> Callable[[Goal, StartOptions], Start]:
+    """`settle` with the interpreter and settings that the editor has at that time."""
+
+    def settled(goal: Goal, options: StartOptions) -> Start:
+        checker.select_interpreter(context.interpreter())
+        current = settings()
+        judged = options.judge_model or goal.judge_model or current.pick("judge_model")
+        plugged, warnings, brought = Plugged(), list[RunWarning](), plugins()
+        brought.forget()
+        if not options.audit or judged is not None:  # else there is neither a worker nor a judge
+            found, allowed = brought.survey(), brought.allowances
+            remembered = allowed.rules()
+            plugged = Plugged(found.names, frozenset(found.workers), frozenset(found.judges), remembered)
+            if allowed.problem:
+                warnings.append(RunWarning("allowances", allowed.problem))
+        start = resolve(goal, options, current, known, plugged)
+        if start.options.judging is not None and any(not one.sole_check for one in start.goal.requirements):
+            models().warm(None, start.options.judging)
+        frozen = replace(start.options, summary=mask(start.options.summary))
+        return replace(start, options=frozen, warnings=(*start.warnings, *warnings))
+
+    return settled
+
+
+def passing(
+    options: RunOptions,
+    variables: Callable[[], Mapping[str, str]],
+    environment: Callable[[], Mapping[str, str]],
+    masking: Masking,
+) -> Callable[[], Mapping[str, str]]:
+    """The variables of a worker: those of checks, and for a command those that its run passes. The values of variables
+    that are named one by one are secrets from then on."""
+    if not options.pass_env:
+        return variables
+
+    def all_of_them() -> dict[str, str]:
+        passed = variables_of(options.pass_env, environment())
+        masking.hide(value for name, value in passed.items() if name in options.pass_env)
+        return {**variables(), **passed}
+
+    return all_of_them
+
+
+def make_worker(
+    options: RunOptions,
+    processes: Processes,
+    environment: Callable[[], Mapping[str, str]],
+    models: Callable[[], FolderModels],
+    plugins: Callable[[], FolderPlugins],
+    contained: ContainedWork,
+    notes: ModelNotes,
+    mask: Callable[[str], str],
+) -> Worker:
+    """The worker that the frozen options name. Raises UsageError that says what to set."""
+    kind = WORKERS.get(options.worker or "")
+    if kind is None:
+        registered = plugins().worker(options)
+        if registered is None:
+            raise UsageError(
+                f"the worker {options.worker} is not available here: it comes from a plugin, or from the "
+                "program that started the run"
+            )
+        return registered
+
+    def served_window() -> int | None:
+        from donewhen.app.found_models import window_served  # lazy: only the built-in agent asks
+
+        return window_served(options.agent.model, options.agent.api_base) if options.agent else None
+
+    parts = WorkerParts(
+        options,
+        environment,
+        contained.rooms(options),
+        contained.grants(options),
+        lambda: contained.processes(options),
+        lambda: models().agents(options),
+        lambda turn, context: GuardedFolder(context.workspace, processes, environment, turn.token),
+        mask,
+        notes,
+        served_window,
+    )
+    make = import_module(f"donewhen.workers.{kind.module or kind.name}").make
+    return cast("Callable[[WorkerParts], Worker]", make)(parts)
 
 
 class _CheckerWithPlugins:

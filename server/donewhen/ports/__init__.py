@@ -56,7 +56,6 @@ from donewhen.ports.proving import (
     Judgement as Judgement,
     JudgeTask as JudgeTask,
     Left as Left,
-    OnChange as OnChange,
     Probes as Probes,
     Turn as Turn,
     TurnContext as TurnContext,
