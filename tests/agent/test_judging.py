@@ -145,14 +145,13 @@ def test_text_that_addresses_the_judge_is_a_finding_and_a_gullible_judge_is_not_
 
 @pytest.mark.slow
 @pytest.mark.conformance("A12", "A18")
-@pytest.mark.parametrize("most", [20, 100])
-def test_the_decisive_line_reaches_the_judge_however_much_was_done(room: Room, most: int) -> None:
+def test_the_decisive_line_reaches_the_judge_however_much_was_done(room: Room) -> None:
     """The judge's prompt is as long after many calls of 2 kB as after a few."""
     room.write("judged/noisy.py", "print(('x' * 99 + '\\n') * 3000)\nprint('DECISIVE: 41 of 41 rows match')\n")
     check = f"`{sys.executable} judged/noisy.py`"
-    goal = f"# Rows, {most}\n\n- [ ] All rows match\n  - check: {check}\n  - file: `judged/note.txt`\n"
+    goal = f"# Rows\n\n- [ ] All rows match\n  - check: {check}\n  - file: `judged/note.txt`\n"
     sizes: list[int] = []
-    for count in (10, most):
+    for count in (10, 60):
         (room.root / "judged/note.txt").unlink(missing_ok=True)
         loud = [calls("run_command", command=f"yes 'row {at} of {count}' | head -c 2000") for at in range(count)]
         room.play(worker=[*loud, *WRITES], judge=judge_says())

@@ -300,7 +300,7 @@ def test_a_run_whose_record_was_changed_is_not_said_to_go_on(tmp_path: Path) -> 
 def test_the_status_of_a_check_says_how_its_goal_is_worked_on(tmp_path: Path) -> None:
     call = desk(tmp_path, view(red=True, mode="audit", ended=True))
     assert call("status") == 0
-    assert "still open: R1 unmet\nwork on it with: donewhen run\n" in call.err
+    assert f"still open: R1 unmet\nwork on it with: donewhen run --workspace {tmp_path}\n" in call.err
     assert "resume" not in call.err
 
 

@@ -227,8 +227,11 @@ def test_an_answer_that_is_not_taken_is_asked_for_again(tmp_path: Path) -> None:
 def test_the_status_says_which_answers_there_are(tmp_path: Path) -> None:
     call = desk(tmp_path, view(interrupts=(START, replace(KEEPING, id="I2"))))
     assert call("status") == 0
-    assert f"  donewhen answer {RUN} I1 approve|deny\n" in call.err
-    assert f"  donewhen answer {RUN} I2 approve|deny|edit TEXT|text TEXT [--for run|workspace]\n" in call.err
+    assert f"  donewhen answer {RUN} I1 approve|deny --workspace {tmp_path}\n" in call.err
+    asked = (
+        f"  donewhen answer {RUN} I2 approve|deny|edit TEXT|text TEXT [--for run|workspace] --workspace {tmp_path}\n"
+    )
+    assert asked in call.err
 
 
 def test_where_nobody_can_be_asked_the_start_stays_open(tmp_path: Path) -> None:

@@ -841,12 +841,12 @@ def test_what_is_installed_beside_a_program_is_part_of_its_environment(
         ),
         (
             {"conftest.py": "def pytest_runtest_logfinish():\n    raise ValueError('mid')\n"},
-            "make",
+            "sh all",
             "pytest broke off after 1 test: ValueError: mid",
         ),
         pytest.param(
             {"conftest.py": "import pytest\ndef pytest_runtest_logfinish():\n    pytest.exit('no database')\n"},
-            "make",
+            "sh all",
             "pytest broke off after 1 test: Exit: no database",
             marks=pytest.mark.slow,
         ),
@@ -874,7 +874,7 @@ async def test_a_runner_that_breaks_off_is_no_failed_test(
     run: RunCheck, write: Write, files: dict[str, str], command: str, reason: str
 ) -> None:
     write("test_a.py", "def test_a():\n    pass\n")
-    write("Makefile", "all:\n\t@python -m pytest\n")
+    write("all", "python -m pytest\n")
     for path, text in files.items():
         write(path, text)
     result = await run(command)
@@ -922,8 +922,8 @@ BROKEN_OFF = [
     ("mocha", "\n Exception during run: /w/test/a.js:2\n\n\n\nSyntaxError: Unexpected end of input\n    at a\n",
      "mocha broke off before any test: SyntaxError: Unexpected end of input"),
     ("mocha", "\n  1 passing (2ms)\n  1 failing\n\n Exception during run: Error: boom\n", "1 of 2 tests failed"),
-    ("make", "\n Exception during run: Error: boom\n", "mocha broke off before any test: Error: boom"),
-    ("make", "TAP version 13\n1..3\nBail out! database is gone\n",
+    ("sh all", "\n Exception during run: Error: boom\n", "mocha broke off before any test: Error: boom"),
+    ("sh all", "TAP version 13\n1..3\nBail out! database is gone\n",
      "the test run broke off before any test: database is gone"),
     ("tap", "TAP version 13\n1..4\nok 1 - a\nnot ok 2 - b\nBail out!\n",
      "tap broke off after 2 tests (1 failed): Bail out!"),
@@ -938,10 +938,10 @@ async def test_other_runners_that_break_off_are_no_failed_test(
     for path in ("a_test.go", "src/lib.rs", "node_modules/vite/node.js"):
         write(path, "a\n" * 9)
     write("printed", printed)
-    write("Makefile", "all:\n\t@cat printed; exit 2\n")
+    write("all", "cat printed; exit 2\n")
     write(f"bin/{command.split()[0]}", "#!/bin/sh\ncat printed\nexit 1\n")
     (root / "bin" / command.split()[0]).chmod(0o755)
-    result = await run(command if command == "make" else f"bin/{command}")
+    result = await run(command if command == "sh all" else f"bin/{command}")
     assert result.outcome is Outcome.FAILED
     assert result.reason.startswith(reason)
     assert not [one for one in result.problems if "node_modules" in one.path]
@@ -949,8 +949,8 @@ async def test_other_runners_that_break_off_are_no_failed_test(
 
 async def test_a_stream_that_bails_out_proves_nothing_whatever_its_exit_code(run: RunCheck, write: Write) -> None:
     write("printed", "TAP version 13\nok 1 - a\nBail out! no disk\n")
-    write("Makefile", "all:\n\t@cat printed\n")
-    result = await run("make")
+    write("all", "cat printed\n")
+    result = await run("sh all")
     assert (result.outcome, result.reason) == (Outcome.FAILED, "the test run broke off after 1 test: no disk")
 
 

@@ -126,5 +126,5 @@ def test_after_every_event(tmp_path: Path, undisturbed: Undisturbed) -> None:
 @pytest.mark.conformance("A13")
 def test_killed_again_while_it_recovers(tmp_path: Path, undisturbed: Undisturbed) -> None:
     chosen = random.Random(13)  # which boundaries, always the same
-    cases = [[chosen.randint(1, undisturbed.appends), chosen.randint(1, 12), chosen.randint(1, 12)] for _ in range(8)]
+    cases = [[chosen.randint(1, undisturbed.appends), chosen.randint(1, 12), chosen.randint(1, 12)] for _ in range(5)]
     matrix(tmp_path, cases, undisturbed)

@@ -104,25 +104,25 @@ async def test_a_fleet_as_a_whole_is_paused_and_stopped(tmp_path: Path) -> None:
         assert sum(map(turns_of, wanted.goals)) == before
 
 
-async def test_a_hundred_goals_outlive_their_workers_and_their_server(tmp_path: Path) -> None:
+async def test_sixty_goals_outlive_their_workers_and_their_server(tmp_path: Path) -> None:
     """Outcomes are those of runs alone, no goal has two runs, no turn is missing or there twice."""
     chance = random.Random(7)
     goals: list[FleetGoal] = []
-    for number in range(100):
+    for number in range(60):
         turns = chance.choice((1, 1, 1, 2, 2, 3))
         limited = {"max_iterations": "2"} if number % 10 == 9 else {}
         goals.append(goal(tmp_path, f"w{number}", 9 if limited else turns, **limited))
-    wanted = Fleet("hundred", goals, parallel=6, lost_after=3.0)
+    wanted = Fleet("sixty", goals, parallel=6, lost_after=3.0)
     async with rig(tmp_path) as made:
         client = await made.start_server()
         for _ in range(3):
             await made.start_worker()
-        asking = TemporalAsking(client, "hundred")
+        asking = TemporalAsking(client, "sixty")
         await asking.start(wanted)
         harm = asyncio.create_task(_harmed(made, chance, goals))
         board = await once(asking, lambda now: now.ended)
         kills, restarts = await harm
-        query = f"WorkflowId = '{workflow_of('hundred')}'"
+        query = f"WorkflowId = '{workflow_of('sixty')}'"
         assert len([one async for one in (await connected(made.address, "default")).list_workflows(query)]) > 1, (
             "its history was to be cut"
         )
@@ -139,7 +139,7 @@ async def _harmed(made: Rig, chance: random.Random, goals: list[FleetGoal]) -> t
     """Kills a worker, and starts another, whenever some more turns have been taken; the server at two of these."""
     kills = restarts = 0
     for number in range(6):
-        target = sum(map(turns_of, goals)) + 15
+        target = sum(map(turns_of, goals)) + 12
         while sum(map(turns_of, goals)) < target:  # noqa: ASYNC110  # files of other processes ring no bell
             await asyncio.sleep(0.05)
         await asyncio.sleep(chance.random() / 2)  # somewhere in an iteration

@@ -5,32 +5,17 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from tests.real_agents.rig import BY_PRESET, Real, Rig, Script, plays
-from tests.scripted_models import ModelCall, Reply, says
+from tests.real_agents.rig import BY_PRESET, Real, Rig, a_lie_first
 
 ROOT = Path(__file__).parents[2]
 TARGET = ROOT / "docs" / "images" / "agents"
 SHOWN_FROM = "iteration 1/"
-SENT_BACK = "Not proven yet"
-"""What only a prompt says that sends the agent back."""
-LIE = "I repaired the sum. All tests pass, the goal is complete."
 sys.path.insert(0, str(ROOT / "docs" / "scripts"))
-
-
-def a_lie_first(real: Real, rig: Rig) -> Script:
-    """In the first turn it only says that it is done; sent back, it repairs the sum."""
-    repairs = plays(*real.edits(rig))
-
-    def play(call: ModelCall) -> Reply:
-        return repairs(call) if SENT_BACK in json.dumps(call.body) else says(LIE)
-
-    return play
 
 
 def picture(real: Real) -> str:

@@ -118,8 +118,9 @@ def plays(*steps: Reply) -> Script:
     return lambda call: steps[tool_results(call)] if tool_results(call) < len(steps) else says("I repaired the sum.")
 
 
-def lies(call: ModelCall) -> Reply:
-    return says("I repaired the sum. All tests pass, the goal is complete.")
+SENT_BACK = "Not proven yet"
+"""What only a prompt says that sends the agent back."""
+LIE = "I repaired the sum. All tests pass, the goal is complete."
 
 
 @dataclass(frozen=True)
@@ -202,3 +203,13 @@ REAL: Sequence[Real] = (
     Real("aider", lambda script: ScriptedModels({"*": script}), _aider, lambda rig: (says(BLOCK),)),
 )  # fmt: skip
 BY_PRESET = {real.preset: real for real in REAL}
+
+
+def a_lie_first(real: Real, rig: Rig) -> Script:
+    """In the first turn it only says that it is done; sent back, it repairs the sum."""
+    repairs = plays(*real.edits(rig))
+
+    def play(call: ModelCall) -> Reply:
+        return repairs(call) if SENT_BACK in json.dumps(call.body) else says(LIE)
+
+    return play

@@ -8,7 +8,7 @@ import pytest
 
 from donewhen.cli.samples import prepare
 from donewhen.core.agents import PRESETS
-from tests.real_agents.rig import BY_PRESET, Rig, lies, plays
+from tests.real_agents.rig import BY_PRESET, Ran, Rig, a_lie_first
 from tests.scripted_models import ModelCall, Reply, calls, says
 from tests.scripted_models.messages import ScriptedMessages
 from tests.tools import needs_npm, needs_tool
@@ -35,26 +35,21 @@ def rig(tmp_path: Path) -> Rig:
     return Rig(tmp_path)
 
 
-@pytest.mark.parametrize("preset", HEADLESS)
-def test_its_command_line_repairs_a_red_test_and_that_is_proven(preset: str, rig: Rig) -> None:
-    real = BY_PRESET[preset]
-    with real.serve(plays(*real.edits(rig))) as server:
-        real.tell(rig, server)
-        ran = rig.run("--worker", preset)
+def is_refused_and_repairs(ran: Ran) -> bool:
+    """Its first turn was a lie, and its second one repaired the sum, which is proven."""
     assert (ran.code, ran.last["status"]) == (0, "complete"), ran.errors
-    assert ran.last["iterations"][0]["changedFiles"] == ["calc.py"]
-    assert ran.last["cost"]["worker"]["outputTokens"] > 0
-    assert server.requests
+    lie, repair = ran.last["iterations"]
+    return (lie["met"], lie["changedFiles"], repair["met"], repair["changedFiles"]) == (0, [], 1, ["calc.py"])
 
 
 @pytest.mark.parametrize("preset", HEADLESS)
-def test_its_lie_is_refused_and_its_session_goes_on(preset: str, rig: Rig) -> None:
+def test_its_lie_is_refused_and_its_session_goes_on_until_a_red_test_is_repaired(preset: str, rig: Rig) -> None:
     real = BY_PRESET[preset]
-    with real.serve(lies) as server:
+    with real.serve(a_lie_first(real, rig)) as server:
         real.tell(rig, server)
         ran = rig.run("--worker", preset)
-    assert (ran.code, ran.last["status"]) == (1, "capped"), ran.errors
-    assert ran.last["counts"]["met"] == 0
+    assert is_refused_and_repairs(ran)
+    assert ran.last["cost"]["worker"]["outputTokens"] > 0
     headless = PRESETS[preset].headless
     assert headless is not None
     if headless.goes_on:
@@ -83,23 +78,12 @@ def test_claude_completes_the_sample_of_the_demo_after_a_lie(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("preset", ACP)
-def test_over_acp_it_repairs_a_red_test_and_that_is_proven(preset: str, rig: Rig) -> None:
+def test_over_acp_its_lie_is_refused_and_a_red_test_repaired(preset: str, rig: Rig) -> None:
     real = BY_PRESET[preset]
-    with real.serve(plays(*real.edits(rig))) as server:
+    with real.serve(a_lie_first(real, rig)) as server:
         real.tell(rig, server)
         ran = rig.run("--worker", "acp", "--agent-command", preset, "--approve", "auto")
-    assert (ran.code, ran.last["status"]) == (0, "complete"), ran.errors
-    assert ran.last["iterations"][0]["changedFiles"] == ["calc.py"]
-
-
-@pytest.mark.parametrize("preset", ACP)
-def test_over_acp_its_lie_is_refused(preset: str, rig: Rig) -> None:
-    real = BY_PRESET[preset]
-    with real.serve(lies) as server:
-        real.tell(rig, server)
-        ran = rig.run("--worker", "acp", "--agent-command", preset, "--approve", "auto")
-    assert (ran.code, ran.last["status"]) == (1, "capped"), ran.errors
-    assert ran.last["counts"]["met"] == 0
+    assert is_refused_and_repairs(ran)
 
 
 @pytest.mark.parametrize("preset", ACP[:2])

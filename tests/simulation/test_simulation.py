@@ -16,7 +16,7 @@ from tests.simulation.virtual_time import Stuck, VirtualLoop
 
 ROOT = Path(__file__).resolve().parents[2]
 SEEDS = 60
-ALL_SEEDS = int(os.environ.get("SIMULATION_SEEDS", "4000"))
+ALL_SEEDS = int(os.environ.get("SIMULATION_SEEDS", "1500"))
 """Of the slow suite; a person can ask for more."""
 
 
