@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from donewhen.app.doctor import BROKEN, OLDEST, DoctorLine, litellm_line, measured_line, worker_lines
-from donewhen.ports import Measured, ModelFacts, Price
+from donewhen.ports import Measured, ModelFacts, ModelNote, Price
 from donewhen.settings.loading import Settings
 from donewhen.settings.table import Choices
-from donewhen.store.model_notes import MemoryModelNotes
+from donewhen.store.model_notes import KeptModelNotes
 from tests.tools import each_row
 
 SECRET = "sk-never-to-be-shown"
@@ -25,11 +25,11 @@ def told(
     choices: Choices | None = None,
     environ: Mapping[str, str] = MappingProxyType({}),
     litellm: str | None = "1.105.3",
-    notes: MemoryModelNotes | None = None,
+    notes: KeptModelNotes | None = None,
     **settings: Any,
 ) -> dict[str, DoctorLine]:
     chosen = Settings(given=choices or Choices(), **settings)
-    return {one.name: one for one in worker_lines(chosen, environ, litellm, notes or MemoryModelNotes())}
+    return {one.name: one for one in worker_lines(chosen, environ, litellm, notes or KeptModelNotes())}
 
 
 def test_nothing_installed_and_nothing_set_says_how_to_get_both() -> None:
@@ -88,11 +88,11 @@ def test_a_name_that_is_no_models_is_a_problem(name: str, lacks: str) -> None:
 
 
 def test_how_a_judge_was_measured_is_told_with_what_to_do() -> None:
-    notes, judge = MemoryModelNotes(), Choices(judge_model="openai/mine", judge_api_base="http://j")
+    notes, judge = KeptModelNotes(), Choices(judge_model="openai/mine", judge_api_base="http://j")
     line = told(judge, notes=notes)["judge, measured"]
     assert (line.state, line.detail) == ("missing", "not yet")
     assert line.how.startswith("donewhen bench --quick")
-    notes.note_measured("openai/mine", "http://j", Measured("2026-11-01", "v1", 5, 6, 0, 6))
+    notes.add("openai/mine", "http://j", ModelNote(measured=Measured("2026-11-01", "v1", 5, 6, 0, 6)))
     weak = told(judge, notes=notes)["judge, measured"]
     assert (weak.state, weak.detail.partition(",")[0]) == ("problem", "weak: accepted 5 of 6 false cases")
     good = measured_line(Measured("2026-11-01", "v1", 0, 6, 0, 6), "openai/mine")

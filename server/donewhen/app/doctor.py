@@ -43,7 +43,7 @@ from donewhen.ports import Checker, Measured, ModelNotes, Price, Processes
 from donewhen.settings.loading import Settings, user_settings_file
 from donewhen.settings.personal import price_example
 from donewhen.store.folders import state_folder
-from donewhen.store.model_notes import FileModelNotes, MemoryModelNotes
+from donewhen.store.model_notes import KeptModelNotes
 from donewhen.version import __version__
 from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.live import MountedLiveRooms
@@ -86,7 +86,7 @@ def examined(root: Path, settings: Settings, environ: Mapping[str, str]) -> Doct
             problems.append(str(error))
             state = None
         tried_in = state or Path(scratch)
-        notes = MemoryModelNotes() if state is None else FileModelNotes(state)
+        notes = KeptModelNotes(state)
         goals, checks = goal_lines(root, checker)
         return {
             "installation": list(_installation()),
@@ -217,7 +217,7 @@ def worker_lines(
     state = "ok" if judges and "judge" not in lacking else "missing"
     yield DoctorLine("judge", state, detail, "" if judges else how)
     if judging is not None:
-        measured = notes.measured(judge_identity(judging), judging.api_base)
+        measured = notes.of(judge_identity(judging), judging.api_base).measured
         yield measured_line(measured, settings.pick("judge_model") or "")
     yield litellm_line(litellm)
     yield from (line for _, (line, _) in configured)

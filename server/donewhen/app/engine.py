@@ -48,7 +48,7 @@ from donewhen.store.folders import (
     state_folder,
     workspace_folder,
 )
-from donewhen.store.model_notes import FileModelNotes
+from donewhen.store.model_notes import KeptModelNotes
 from donewhen.store.sqlite import SqliteLedger
 from donewhen.workers import WorkerParts
 from donewhen.workspace.folder import FolderWorkspace
@@ -67,7 +67,6 @@ from donewhen.workspace.sharing import SharedWatcher
 if TYPE_CHECKING:
     from donewhen.app.models import FolderModels
     from donewhen.app.plugins import FolderPlugins
-    from donewhen.plugins.checks import PluginChecker
 
 CHECK_PREFIX = "check:"
 """The prefix of a check that a plugin brings."""
@@ -147,7 +146,7 @@ def engine_setup(
     masking = Masking(context.environment, context.secrets)
     tracer, variables = make_tracer(context.environment(), masking.mask), checker.variables
     opened = [] if models is None else [models]
-    notes = FileModelNotes(folder.parents[1])
+    notes = KeptModelNotes(folder.parents[1])
 
     def key(role: CallRole, model: str, options: RunOptions) -> str | None:
         from donewhen.app.keys import key_for  # lazy: most goals are proven without a model
@@ -161,7 +160,7 @@ def engine_setup(
         program=lambda name: _program_at(root, name, variables().get("PATH")),
         key=key,
         in_an_editor=context.ask_editor is not no_editor_to_ask,
-        measured=notes.measured,
+        measured=lambda model, place: notes.of(model, place).measured,
     )
 
     def folder_models() -> FolderModels:
@@ -399,32 +398,27 @@ class _CheckerWithPlugins:
         self._plugins = plugins
 
     async def run(self, check: Check, *, timeout: float, token: str, test_run: bool = False) -> CheckResult:
-        if not _is_plugins(check):
-            return await self._commands.run(check, timeout=timeout, token=token, test_run=test_run)
         try:
-            checker = self._checker()
+            checker = self._of(check)
         except DoneWhenError as error:
             return CheckResult(check.id, check.command, Outcome.NOT_RUN, str(error))
-        if check.command.split()[0].removeprefix(CHECK_PREFIX) not in checker.checks:
-            names = ", ".join(sorted(checker.checks)) or "none"
-            reason = f"no plugin provides the check {check.command.split()[0]} (available: {names})"
-            return CheckResult(check.id, check.command, Outcome.NOT_RUN, reason)
         return await checker.run(check, timeout=timeout, token=token, test_run=test_run)
 
     def environment(self, check: Check) -> str:
-        if not _is_plugins(check):
-            return self._commands.environment(check)
         try:
-            return self._checker().environment(check)
+            return self._of(check).environment(check)
         except DoneWhenError:
             return self._commands.environment(check)
 
     async def editor_report(self, requirement: Requirement) -> EditorReport:
         return await self._commands.editor_report(requirement)
 
-    def _checker(self) -> PluginChecker:
-        return self._plugins().checker(self._commands)
-
-
-def _is_plugins(check: Check) -> bool:
-    return check.command.lstrip().startswith(CHECK_PREFIX)
+    def _of(self, check: Check) -> Checker:
+        """Who runs it. Raises what opening plugins raises, and UsageError where none of them provides it."""
+        if not check.command.lstrip().startswith(CHECK_PREFIX):
+            return self._commands
+        checker, word = self._plugins().checker(self._commands), check.command.split()[0]
+        if word.removeprefix(CHECK_PREFIX) not in checker.checks:
+            names = ", ".join(sorted(checker.checks)) or "none"
+            raise UsageError(f"no plugin provides the check {word} (available: {names})")
+        return checker

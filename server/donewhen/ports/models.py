@@ -118,18 +118,21 @@ class Measured:
         return f"{accepted}, rejected {self.rejected} of {self.true} true ones ({self.on})"
 
 
+@dataclass(frozen=True, slots=True)
+class ModelNote:
+    """What was found out about one model; None: nothing yet. `window` is its context in tokens."""
+
+    calling: Calling | None = None
+    window: int | None = None
+    measured: Measured | None = None
+
+
 class ModelNotes(Protocol):
     """What was found out about models by asking them, kept for the person: by name, and by the address where one is
     served, None for its provider's own. What can't be kept is forgotten; nothing fails for it."""
 
-    def calling(self, model: str, api_base: str | None) -> Calling | None: ...
+    def of(self, model: str, api_base: str | None) -> ModelNote: ...
 
-    def note_calling(self, model: str, api_base: str | None, calling: Calling) -> None: ...
-
-    def window(self, model: str, api_base: str | None) -> int | None: ...
-
-    def note_window(self, model: str, api_base: str | None, window: int) -> None: ...
-
-    def measured(self, model: str, api_base: str | None) -> Measured | None: ...
-
-    def note_measured(self, model: str, api_base: str | None, measured: Measured) -> None: ...
+    def add(self, model: str, api_base: str | None, found: ModelNote) -> None:
+        """What is not None takes the place of what was noted before."""
+        ...
