@@ -477,6 +477,14 @@ def test_what_was_undone_is_missing_nowhere() -> None:
     assert "not tried again since" in rendered("short", refused_once(replace(RAISED, undone=None)))
 
 
+def test_the_page_has_every_warning_once() -> None:
+    warnings = tuple(
+        RunWarning(code, f"about {code}") for code in ("masked_check", "rooms", "weak_judge", "act_refused")
+    )
+    shown = rendered("html", view_of(state_of(warnings=warnings)))
+    assert [shown.count(f"about {one.code}") for one in warnings] == [1, 1, 1, 1]
+
+
 @pytest.mark.parametrize("form", ["markdown", "html"])
 def test_a_cost_below_a_cent_is_not_shown_as_nothing(form: str) -> None:
     turn = IterationRecord(1, 1.0, met=2, total=2, usage=Usage(100, 10, usd=0.0012))
