@@ -3,13 +3,16 @@ with `within` no link leads one out of a folder.
 
 This is the one door by which files of a workspace are read. With `within` a path is relative to that folder: each part
 of it is opened without following links, and a link is followed as far as it stays inside, whatever changes meanwhile.
+`write_whole` is how what we keep is written.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import secrets
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 LIMIT = 256 * 1024 * 1024
@@ -68,6 +71,22 @@ def read_text(
     """The text of a regular file, its line ends as `\\n`. Raises OSError and UnicodeDecodeError."""
     text = read_bytes(path, limit, within=within).decode(encoding, errors)
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Replaces a file of ours, for this user alone: whoever reads it, after a crash too, finds the old text or the new
+    one. Raises OSError, and then the old one stands."""
+    fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+    try:
+        with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:  # noqa: PTH123  # a descriptor
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(path)
+    except OSError:
+        with suppress(OSError):
+            fresh.unlink(missing_ok=True)
+        raise
 
 
 def _read_regular(path: Place, size: int, within: Place | None, *, whole: bool) -> bytes:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from donewhen.ports import Measured
+from donewhen.ports import Measured, ModelNote
 from donewhen.store.folders import private_folder
-from donewhen.store.model_notes import FileModelNotes
+from donewhen.store.model_notes import KeptModelNotes
 from tests.agent.site import PYTEST, Site, judge_says, met, prompts
 from tests.scripted_models import ModelCall, Reply, ScriptedModels, calls, says
 
@@ -95,7 +95,7 @@ def test_a_judge_that_failed_its_measurement_proves_nothing_by_itself(site: Site
     worker = [calls("write_file", path="note.txt", content="hello\n"), says("Done.")]
     with ScriptedModels({"worker": worker, "judge": judge_says()}) as models:
         failed = Measured("2026-01-02", "c0ffee", accepted=5, false=6, rejected=0, true=6)
-        FileModelNotes(private_folder(site.state)).note_measured("openai/judge", models.base_url, failed)
+        KeptModelNotes(private_folder(site.state)).add("openai/judge", models.base_url, ModelNote(measured=failed))
         code, last = site.run(models, *(("--accept-weak-judge", "on") if accepted else ()))
     (one,) = last["requirements"]
     if not accepted:

@@ -27,7 +27,8 @@ from donewhen.engine.api import StartOptions
 from donewhen.engine.runs import Supervisor
 from donewhen.evidence.text import Masking
 from donewhen.models.hosting import ModelHost
-from donewhen.settings.loading import Choices, Settings
+from donewhen.settings.loading import Settings
+from donewhen.settings.table import Choices
 from donewhen.store.folders import private_folder, workspace_folder
 from tests.benchmarks.bench_engine import BareAppends, TimedLedger
 

@@ -24,8 +24,9 @@ from donewhen.settings.loading import Settings
 from donewhen.store.memory import MemoryLedger
 from donewhen.workspace.folder import FolderWorkspace
 from donewhen.workspace.processes.running import SystemProcesses
-from donewhen.workspace.rooms.choosing import BestRooms
 from donewhen.workspace.rooms.copying import CopiedRooms
+from donewhen.workspace.rooms.showing import RoomSpec
+from donewhen.workspace.rooms.trials import TrialRooms
 
 ROUNDS = 9
 SIZES = (100, 10_000, 100_000)
@@ -65,10 +66,12 @@ async def _open(folder: Path, size: int, rounds: int) -> dict[str, object]:
     workspace = FolderWorkspace(root, state / "checkpoints", watch=False)
     await workspace.open([])
     plain = CommandChecker(processes, root, state, lambda: variables, bytecode=state)
-    rooms = BestRooms(state / "rooms", processes, inside, lambda: variables)
+    spec = RoomSpec("layered", root, contained=False)
+    rooms = TrialRooms(spec, state / "rooms", processes, inside, lambda: variables)
     copies = CopiedRooms(state / "copies", processes, inside)
     laid = [Laid("d000/f1.txt", content=b"other")]
-    kind = (await rooms.chosen()).kind
+    await rooms.hindrance(workspace)
+    kind = rooms.kind
     opened: list[float] = []
     beyond: list[float] = []
     copied: list[float] = []

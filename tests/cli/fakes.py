@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from donewhen.app.doctor import CheckProgram, DoctorFacts
+from donewhen.app.doctor import DoctorLine, DoctorReport
 from donewhen.app.services import Look, Services
 from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.cli.calling import ServeOptions
@@ -327,7 +327,11 @@ class Typed:
         return self._lines.pop(0) if self._lines else None
 
 
-FACTS = DoctorFacts("/usr/bin/python", checks=(CheckProgram("ruff check .", None),))
+REPORT: DoctorReport = {
+    "workspace": [DoctorLine("folder", "ok", "/w")],
+    "plugins": [],
+    "what checks run in": [DoctorLine("`ruff check .`", "missing", "no program", "install it")],
+}
 
 
 SURVEY = Survey((FoundCheck("python -m pytest -q", "tests/ has tests", "test", drafted=True),))
@@ -348,7 +352,6 @@ class Desk:
     recorded: bool = True
     survey: Survey = SURVEY
     tried: bool | None = None
-    facts: DoctorFacts = FACTS
     stdout: io.StringIO | None = None
     out: str = ""
     err: str = ""
@@ -369,7 +372,7 @@ class Desk:
             open_runs=self._open_runs,
             open_adviser=self._open_adviser,
             survey=self._survey,
-            doctor_facts=lambda root, settings: self.facts,
+            examined=lambda root, settings, environ: REPORT,
             has_record=lambda root, state_dir: self.recorded,
         )
 

@@ -13,7 +13,8 @@ from donewhen.app.services import Services
 from donewhen.cli.calling import ServeOptions
 from donewhen.cli.main import main
 from donewhen.core.errors import GoalFileError, UsageError
-from donewhen.settings.loading import Choices, Settings
+from donewhen.settings.loading import Settings
+from donewhen.settings.table import Choices
 from tests.scripted_models import ScriptedModels, says
 
 

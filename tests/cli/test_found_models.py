@@ -30,7 +30,8 @@ from donewhen.cli.calling import ServeOptions
 from donewhen.cli.main import main
 from donewhen.cli.models import found_lines
 from donewhen.cli.terminal import Terminal
-from donewhen.store.model_notes import FileModelNotes
+from donewhen.ports import ModelNote
+from donewhen.store.model_notes import KeptModelNotes
 from tests.cli.fakes import Typed
 from tests.scripted_models import ModelCall, Reply, ScriptedModels, calls, fails, says
 
@@ -108,7 +109,7 @@ def test_a_test_call_says_what_came_back_and_is_remembered(
         ended, text = tried(tmp_path, "openai/m", "--api-base", models.base_url)
     assert ended == code, text
     assert said in text
-    assert FileModelNotes(tmp_path / "state").calling("openai/m", models.base_url) == noted
+    assert KeptModelNotes(tmp_path / "state").of("openai/m", models.base_url).calling == noted
 
 
 def test_a_wrong_name_is_answered_with_those_that_are_served(tmp_path: Path) -> None:
@@ -196,11 +197,11 @@ def test_a_window_that_is_too_small_is_not_fit(state: TrialState, window: int | 
 
 
 def test_the_window_that_was_found_is_kept(tmp_path: Path) -> None:
-    notes = FileModelNotes(tmp_path)
-    notes.note_window("openai/m", "http://127.0.0.1:8080/v1", 2_048)
-    notes.note_calling("openai/m", "http://127.0.0.1:8080/v1", "actions")
-    assert FileModelNotes(tmp_path).window("openai/m", "http://127.0.0.1:8080/v1/") == 2_048
-    assert notes.window("openai/other", None) is None
+    notes = KeptModelNotes(tmp_path)
+    notes.add("openai/m", "http://127.0.0.1:8080/v1", ModelNote(window=2_048))
+    notes.add("openai/m", "http://127.0.0.1:8080/v1", ModelNote("actions"))
+    assert KeptModelNotes(tmp_path).of("openai/m", "http://127.0.0.1:8080/v1/").window == 2_048
+    assert notes.of("openai/other", None).window is None
 
 
 async def test_the_window_that_a_server_tells_is_asked_before_the_work() -> None:

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from donewhen.app.doctor import PluginFacts
 from donewhen.cli.parser import parse
 from donewhen.cli.questions import given_answer, typed_answer
 from donewhen.core.answers import answers_hint
@@ -18,7 +17,7 @@ from donewhen.core.events import RunOptions
 from donewhen.core.plugging import Halted
 from donewhen.core.work import Answer, Interrupt, Remember
 from donewhen.engine.api import HaltAnswer, RunView
-from tests.cli.fakes import FACTS, RUN, approval, complete, desk, lines, question, view
+from tests.cli.fakes import RUN, approval, complete, desk, lines, question, view
 from tests.tools import each_row
 
 HALT = Halted("budget", "the month is spent", {"left": 0})
@@ -255,21 +254,10 @@ def test_what_was_accepted_already_is_shown_once(argv: list[str], by: str | None
     assert json.loads(call.out)["start"] == {"summary": options.summary, "acceptedBy": by}
 
 
-# ------------------------------------------------------------------------------------------ workers, doctor
+# -------------------------------------------------------------------------------------------------- workers
 
 
 def test_a_worker_that_a_plugin_may_register_is_taken(tmp_path: Path) -> None:
     call = desk(tmp_path, complete())
     assert call("run", "--worker", "my-team.coder") == 0
     assert call.runs.calls[0][2].worker == "my-team.coder"
-
-
-def test_the_doctor_tells_of_plugins(tmp_path: Path) -> None:
-    plugins = (
-        PluginFacts("approvals", "built in", ("wrap_tool",)),
-        PluginFacts("team", "entry point of team-tools 1.0", (), "can't be imported: no module team", "install team"),
-    )
-    call = desk(tmp_path, facts=replace(FACTS, plugins=plugins))
-    assert call("doctor") == 0
-    assert "plugins\n  ✓ approvals: built in · wrap_tool\n" in call.out
-    assert "  ✗ team: entry point of team-tools 1.0 · can't be imported: no module team → install team\n" in call.out

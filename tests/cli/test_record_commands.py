@@ -238,11 +238,10 @@ def test_a_mistake_in_settings_does_not_keep_the_server_down(tmp_path: Path) -> 
 def test_doctor_says_what_is_missing_and_how_to_get_it(tmp_path: Path) -> None:
     call = desk(tmp_path)
     assert call("doctor") == 0
-    assert "not installed here" in call.out
+    assert call.out == "workspace\n  ✓ folder: /w\nwhat checks run in\n  - `ruff check .`: no program → install it\n"
     assert call("doctor", "--json") == 0
     found = {f["name"]: f for f in json.loads(call.out)["findings"]}
-    assert found["`ruff check .`"]["state"] == "missing"
-    assert found["worker human"]["state"] == "ok"
+    assert (found["`ruff check .`"]["state"], found["`ruff check .`"]["group"]) == ("missing", "what checks run in")
 
 
 def test_demo_goes_through_the_engine_and_cleans_up(tmp_path: Path) -> None:

@@ -6,16 +6,20 @@ import os
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from donewhen.app.doctor import DoctorFacts, doctor_facts
+from donewhen.app.doctor import containment_lines, goal_lines, rooms_line
 from donewhen.cli.formatting import shown_path
 from donewhen.core.errors import LedgerUnavailable
 from donewhen.core.state import IterationRecord
 from donewhen.engine.api import RunView
+from donewhen.evidence.runner import CommandChecker
 from donewhen.settings.loading import Settings
+from donewhen.settings.table import Choices
 from donewhen.store.folders import has_record, state_folder
+from donewhen.workspace.processes.running import SystemProcesses
 from tests.cli.fakes import RUN, complete, desk, question, view
 from tests.tools import each_row
 
@@ -133,77 +137,79 @@ def test_only_an_option_of_the_command_that_is_near_is_suggested(argv: list[str]
 # ------------------------------------------------------------------------------------------------ doctor
 
 
+def checker(root: Path) -> CommandChecker:
+    return CommandChecker(SystemProcesses(), root, root, lambda: dict(os.environ))
+
+
 def test_doctor_looks_at_the_goals_of_the_folder_itself(tmp_path: Path) -> None:
     (tmp_path / "GOAL.md").write_text("# G\n\n- [ ] `cd . && cat GOAL.md` passes\n- [ ] `exit 0` passes\n")
     (tmp_path / "b.goal.md").write_text("# G\n\n- [ ] `no-such-program --all` passes\n")
     (tmp_path / "samples").mkdir()
     (tmp_path / "samples" / "GOAL.md").write_text("# G\n\n- [ ] `elsewhere` passes\n")
-    facts = doctor_facts(tmp_path, Settings())
-    assert (facts.goals, facts.goals_elsewhere) == (("GOAL.md", "b.goal.md"), 1)
-    found = {one.command: one.program for one in facts.checks}
-    assert found.keys() == {"cd . && cat GOAL.md", "exit 0", "no-such-program --all"}
-    assert found["no-such-program --all"] is None
+    (goals,), checks = goal_lines(tmp_path, checker(tmp_path))
+    assert goals.detail == "GOAL.md, b.goal.md (1 more in folders below)"
+    found = {one.name: one for one in checks}
+    assert found.keys() == {"`cd . && cat GOAL.md`", "`exit 0`", "`no-such-program --all`"}
+    lacking = found["`no-such-program --all`"]
+    assert (lacking.state, lacking.detail) == ("missing", "no program")
+    assert "not installed here" in lacking.how
     if os.name == "posix":
-        assert (found["cd . && cat GOAL.md"] or "").endswith("/cat")
-        assert found["exit 0"] == "the shell"
+        assert found["`cd . && cat GOAL.md`"].detail.endswith("/cat")
+        assert found["`exit 0`"].detail == "the shell"
 
 
-def test_doctor_counts_the_goals_below(tmp_path: Path) -> None:
-    call = desk(tmp_path, facts=DoctorFacts(goals=("GOAL.md",), goals_elsewhere=4))
-    assert call("doctor") == 0
-    assert "goal files: GOAL.md (4 more in folders below)" in call.out
+def test_doctor_says_what_is_wrong_with_a_goal(tmp_path: Path) -> None:
+    (tmp_path / "GOAL.md").write_text("- [ ]\n")
+    (_, problem), checks = goal_lines(tmp_path, checker(tmp_path))
+    assert problem.state == "problem"
+    assert not checks
+
+
+AS_YOU = "missing rooms: commands run as you, and need approval: {}"
 
 
 @each_row(
     "hindrance, said, how",
     [
-        ("", "✓ rooms: they can change the workspace, and nothing else", ""),
-        (
-            "bubblewrap can't open one: bwrap: setting up uid map: Permission denied",
-            "- rooms: commands run as you",
-            "bwrap",
-        ),
-        ("bubblewrap is not installed", "- rooms: commands run as you", "[rooms]"),
-        ("this system has no namespaces", "- rooms: commands run as you", "work on Linux"),
+        ("", "ok rooms: they can change the workspace, and nothing else", ""),
+        ("bubblewrap can't open one: bwrap: setting up uid map: Permission denied", AS_YOU, "bwrap"),
+        ("bubblewrap is not installed", AS_YOU, "[rooms]"),
+        ("this system has no namespaces", AS_YOU, "work on Linux"),
     ],
 )
-def test_doctor_says_whether_commands_are_contained(tmp_path: Path, hindrance: str, said: str, how: str) -> None:
-    call = desk(tmp_path, facts=DoctorFacts(containment_hindrance=hindrance))
-    call("doctor")
-    assert said in call.out
-    assert hindrance in call.out
-    assert how in call.out
+def test_doctor_says_whether_commands_are_contained(hindrance: str, said: str, how: str) -> None:
+    rooms, *_ = containment_lines(Settings(), hindrance)
+    assert f"{rooms.state} {rooms.name}: {rooms.detail}" == said.format(hindrance)
+    assert how in rooms.how
 
 
 @each_row("checks", ["off", "on"])
 @each_row("sandbox", ["off", "auto", "on"])
-def test_doctor_calls_nothing_contained_where_no_room_opens(tmp_path: Path, sandbox: str, checks: str) -> None:
-    environ = {"DONEWHEN_SANDBOX": sandbox, "DONEWHEN_SANDBOX_CHECKS": checks}
-    call = desk(tmp_path, facts=DoctorFacts(containment_hindrance="bubblewrap is not installed"), environ=environ)
-    call("doctor")
-    below = call.out.partition("rooms for commands\n")[2]
+def test_doctor_calls_nothing_contained_where_no_room_opens(sandbox: Any, checks: Any) -> None:
+    settings = Settings(given=Choices(sandbox=sandbox, sandbox_checks=checks))
+    lines = containment_lines(settings, "bubblewrap is not installed")
+    below = "\n".join(f"{one.state} {one.name}: {one.detail}" for one in lines)
     assert not re.search(r"(?<!nothing that workers run) (is|are) contained|run in rooms", below)
     assert ("no worker starts" in below) is (sandbox == "on")
     assert ("commands run as you" in below) is (sandbox != "on")
-    assert ("- checks: none can run" in below) is (checks == "on")
+    assert ("missing checks: none can run" in below) is (checks == "on")
 
 
 @pytest.mark.parametrize(
     ("hindrance", "said", "how"),
     [
-        ("", "✓ rooms: overlays at the workspace's own path", ""),
-        ("bubblewrap is not installed", "- rooms: copies of the workspace", "[rooms]"),
-        ("bubblewrap can't mount an overlay in /x: bwrap: Unknown option --overlay", "- rooms: copies", "[rooms]"),
-        ("bubblewrap can't mount an overlay in /x: bwrap: setting up uid map: Permission denied", "- rooms", "sysctl"),
-        ("bubblewrap can't mount an overlay in /x: bwrap: No permissions to create a namespace", "- rooms", "sysctl"),
-        ("bubblewrap can't mount an overlay in /x: Invalid argument", "- rooms: copies of the workspace", ""),
+        ("", "ok: overlays at the workspace's own path", ""),
+        ("bubblewrap is not installed", "missing: copies of the workspace", "[rooms]"),
+        ("bubblewrap can't mount an overlay in /x: bwrap: Unknown option --overlay", "missing: copies", "[rooms]"),
+        ("bubblewrap can't mount an overlay in /x: bwrap: setting up uid map: Permission denied", "missing", "sysctl"),
+        ("bubblewrap can't mount an overlay in /x: bwrap: No permissions to create a namespace", "missing", "sysctl"),
+        ("bubblewrap can't mount an overlay in /x: Invalid argument", "missing: copies of the workspace", ""),
     ],
 )
-def test_doctor_says_what_checks_are_tried_in(tmp_path: Path, hindrance: str, said: str, how: str) -> None:
-    call = desk(tmp_path, facts=DoctorFacts(rooms="overlay", rooms_hindrance=hindrance))
-    call("doctor")
-    assert said in call.out
-    assert how in call.out
-    assert ("[rooms]" in call.out) is (how == "[rooms]")
-    assert ("hide nothing of yours" in call.out) is bool(hindrance)
-    assert hindrance in call.out
+def test_doctor_says_what_checks_are_tried_in(hindrance: str, said: str, how: str) -> None:
+    line = rooms_line(hindrance)
+    assert f"{line.state}: {line.detail}".startswith(said)
+    assert how in line.how
+    assert ("[rooms]" in line.how) is (how == "[rooms]")
+    assert ("hide nothing of yours" in line.detail) is bool(hindrance)
+    assert hindrance in line.detail

@@ -47,7 +47,7 @@ async def test_a_goal_file_that_changes_while_a_check_runs_is_read_after_it(worl
     supervisor, run_id = await waiting(world)
     world.checker.gate = asyncio.Event()
     world.workspace.edit("a.py", b"still good", by="person")
-    await until(supervisor, run_id, lambda view: world.checker.running > 0)
+    await world.checker.at_work()
     world.goals[GOAL] = goal(WORKS)
     world.workspace.edit(GOAL, b"without it")
     world.checker.gate.set()

@@ -161,7 +161,7 @@ async def test_a_run_of_another_goal_suspends_it_and_an_audit_in_flight_stands_b
     world.checker.behaviours["other"] = contains("a.py", "better")
     world.checker.gate = asyncio.Event()
     world.workspace.edit("a.py", b"bad")
-    await seen_by(server, lambda view: view.state.auditing.open is not None)
+    await world.checker.at_work()
     world.worker.plays, cancelled = [writes("a.py", "better good")], world.checker.cancelled
     started = await server.start("other.goal.md", StartOptions())
     assert world.checker.cancelled == cancelled + 1

@@ -31,8 +31,7 @@ async def test_a_second_check_joins_the_first_and_the_last_one_to_leave_ends_it(
     world.checker.gate = asyncio.Event()
     supervisor = world.supervisor()
     calls = [asyncio.ensure_future(supervisor.check(GOAL)) for _ in range(2)]
-    while not world.checker.running:  # noqa: ASYNC110  # what is under test has no event to wait for
-        await asyncio.sleep(0.002)
+    await world.checker.at_work()
     calls[0].cancel()
     await asyncio.wait({calls[0]})
     assert world.checker.running == 1

@@ -24,11 +24,6 @@ class Disk(MemoryLedger):
         self.power = power
         self.written: list[tuple[Entry, bool]] = []
 
-    @property
-    def append_at_once(self) -> None:  # type: ignore[override]
-        """None: each append says whether it waits for the disk."""
-        return
-
     async def append(
         self, run_id: str, event: Event, at: float, *, durable: bool = True, seconds: float | None = None,
         after: int | None = None, alone: bool = False,

@@ -46,11 +46,6 @@ class Waiting(MemoryLedger):
         self._turn = asyncio.Lock()
         self._more = asyncio.Event()
 
-    @property
-    def append_at_once(self) -> None:  # type: ignore[override]
-        """None: it waits."""
-        return
-
     async def append(self, run_id: str, event: Event, at: float, **more: Any) -> Entry:
         self._more.set()
         async with self._turn:

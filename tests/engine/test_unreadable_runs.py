@@ -94,7 +94,6 @@ def as_of_schema_4(path: Path) -> None:
         "ALTER TABLE entries RENAME COLUMN digest TO checksum",
         "UPDATE entries SET checksum = NULL",
         "ALTER TABLE runs DROP COLUMN last_digest",
-        "DROP TABLE snapshots",
         "ALTER TABLE live DROP COLUMN silent",
         "CREATE TABLE requests (id INTEGER PRIMARY KEY AUTOINCREMENT, run_id TEXT NOT NULL, operation TEXT NOT NULL, "
         "arguments TEXT NOT NULL, taken INTEGER NOT NULL DEFAULT 0)",

@@ -11,7 +11,7 @@ import pytest
 
 from tests.gate.claude import claude
 from tests.scripted_models import calls, says
-from tests.scripted_models.messages import ScriptedMessages
+from tests.scripted_models.elsewhere import ScriptedMessages
 from tests.tools import needs_npm
 
 pytestmark = [

@@ -12,7 +12,7 @@ from donewhen.extras.goalbench.cases import Case
 from donewhen.extras.goalbench.playing import CaseResult
 from donewhen.extras.goalbench.quick import KINDS, believed, measured, quick, version
 from donewhen.ports import Measured
-from donewhen.store.model_notes import FileModelNotes
+from donewhen.store.model_notes import KeptModelNotes
 from tests.goalbench import shipped
 from tests.goalbench.test_command import answering, bench
 from tests.scripted_models import ScriptedModels, fails
@@ -94,7 +94,7 @@ def test_a_model_that_cannot_be_asked_leaves_no_result(tmp_path: Path) -> None:
     with ScriptedModels({"judge": lambda call: fails(401)}) as models:
         model = ("--judge-model", "openai/judge", "--judge-api-base", models.base_url)
         called = bench(tmp_path, "--quick", *model)
-        assert FileModelNotes(tmp_path / "state").measured("openai/judge", models.base_url) is None
+        assert KeptModelNotes(tmp_path / "state").of("openai/judge", models.base_url).measured is None
     assert called.code != 0
     assert "openai/judge could not be asked, so nothing was measured" in called.err
 
@@ -105,7 +105,7 @@ def test_what_a_model_did_is_kept_for_it(tmp_path: Path, wrong: str, weak: bool)
     with ScriptedModels({"judge": answering(wrong)}) as models:
         model = ("--judge-model", "openai/judge", "--judge-api-base", models.base_url)
         called = bench(tmp_path, "--quick", *model)
-        found = FileModelNotes(tmp_path / "state").measured("openai/judge", models.base_url)
+        found = KeptModelNotes(tmp_path / "state").of("openai/judge", models.base_url).measured
     assert found is not None, called.err
     assert (found.weak, called.code, found.cases) == (weak, 1, version(CASES))
     assert "it believed documentation that says the opposite" in called.out

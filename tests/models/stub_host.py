@@ -16,8 +16,8 @@ def say(value: dict) -> None:
     print(json.dumps(value), flush=True)
 
 
-def answer(said: dict, messages: dict) -> None:
-    message = {"role": "assistant", "text": messages[said["messages"][-1]]["text"]}
+def answer(said: dict) -> None:
+    message = {"role": "assistant", "text": said["messages"][-1]["text"]}
     reply = {"message": message, "finish": "stop", "input_tokens": 1, "output_tokens": 1, "cached_tokens": 0}
     say({"id": said["ask"], "reply": reply})
 
@@ -32,11 +32,9 @@ def main() -> None:
         print(child.pid, file=sys.stderr, flush=True)
     if kind != "mute":
         say({"ready": 0.0})
-    messages: dict = {}
     for raw in sys.stdin:
         said = json.loads(raw)
         print(raw[:60].strip(), file=sys.stderr, flush=True)
-        messages.update({int(number): message for number, message in said.get("new", {}).items()})
         if kind == "exit":
             print("the library crashed", file=sys.stderr, flush=True)
             os._exit(7)
@@ -46,7 +44,7 @@ def main() -> None:
             kind = "echo"
             say({"id": said["ask"], "text": "hel"})
         elif "ask" in said and kind in ("echo", "noisy", "child"):
-            answer(said, messages)
+            answer(said)
     time.sleep(0 if kind != "stays" else 60)
 
 

@@ -22,8 +22,8 @@ OWN = Price(2.0, 10.0, 0.5)
 class Answers:
     """A host that answers at once, with these counts."""
 
-    def __init__(self, given: int = 1000, taken: int = 100, cached: int = 0, cost: float | None = None) -> None:
-        self.answered = Answered(Message("assistant", "yes" * 100), "stop", given, taken, cached, cost)
+    def __init__(self, given: int = 1000, taken: int = 100, cached: int = 0, written: int = 0) -> None:
+        self.answered = Answered(Message("assistant", "yes" * 100), "stop", given, taken, cached, written)
         self.calls: list[Call] = []
 
     async def ask(self, call: Call, on_text: object = None) -> Answered:
@@ -38,7 +38,7 @@ async def cost(answers: Answers, name: str = "openai/gpt-4o", **options: object)
 
 @pytest.mark.conformance("A16")
 async def test_a_price_of_ones_own_comes_first_and_knows_cached_tokens() -> None:
-    used = await cost(Answers(1000, 100, 400, cost=99.0), facts=ModelFacts(price=OWN), custom_price=True)
+    used = await cost(Answers(1000, 100, 400), facts=ModelFacts(price=OWN), custom_price=True)
     assert used == Usage(1000, 100, 400, pytest.approx((600 * 2.0 + 400 * 0.5 + 100 * 10.0) / 1e6))
 
 
@@ -51,7 +51,7 @@ async def test_cached_tokens_without_a_price_cost_what_input_costs() -> None:
 @pytest.mark.conformance("A16")
 @pytest.mark.parametrize(("given", "taken", "cached"), [(-5, -7, 99_999), (-5, 0, -3), (0, 0, 0)])
 async def test_counts_that_can_not_be_are_guessed_instead(given: int, taken: int, cached: int) -> None:
-    used = await cost(Answers(given, taken, cached, cost=-1.0), facts=ModelFacts(price=OWN), custom_price=True)
+    used = await cost(Answers(given, taken, cached), facts=ModelFacts(price=OWN), custom_price=True)
     plain = await cost(Answers(0, 0, 0), facts=ModelFacts(price=OWN), custom_price=True)
     assert (used.input_tokens, used.output_tokens) == (plain.input_tokens, plain.output_tokens)
     assert used.output_tokens > 50
@@ -66,22 +66,21 @@ async def test_more_cached_tokens_than_tokens_are_not_saved() -> None:
     assert used.usd == pytest.approx((1000 * 0.5 + 100 * 10.0) / 1e6)
 
 
-async def test_then_what_litellm_reckons_then_the_catalogue() -> None:
-    assert (await cost(Answers(cost=0.5))).usd == 0.5
+async def test_then_the_catalogue_with_what_its_cache_costs() -> None:
     assert (await cost(Answers(1000, 100, 0))).usd == pytest.approx((1000 * 2.5 + 100 * 10.0) / 1e6)
+    cached = await cost(Answers(1000, 100, 400, written=500), name="anthropic/claude-sonnet-4-5")
+    assert cached.usd == pytest.approx((100 * 3 + 400 * 0.3 + 500 * 3.75 + 100 * 15) / 1e6)
 
 
 @pytest.mark.conformance("A16")
 async def test_an_unknown_price_is_unknown_and_tokens_are_counted() -> None:
     for options in ({"name": "openai/of-my-own"}, {"api_base": "http://127.0.0.1:1/v1"}):
-        assert await cost(Answers(1000, 100, 0, cost=0.5 if "api_base" in options else None), **options) == Usage(
-            1000, 100, 0, None
-        )
+        assert await cost(Answers(1000, 100, 0), **options) == Usage(1000, 100, 0, None)
 
 
 @pytest.mark.conformance("A16")
 async def test_a_server_that_counts_nothing_is_guessed_rather_than_free() -> None:
-    used = await cost(Answers(0, 0, cost=0.0), facts=ModelFacts(price=OWN), custom_price=True)
+    used = await cost(Answers(0, 0), facts=ModelFacts(price=OWN), custom_price=True)
     assert used.input_tokens > 0
     assert used.output_tokens == 100
     assert used.usd
@@ -96,9 +95,9 @@ def test_the_catalogue_knows_models_by_both_of_their_names() -> None:
 
 
 def test_what_the_user_says_comes_first() -> None:
-    facts = facts_of("gpt-4o", None, {"gpt-4o": OWN}, {"gpt-4o": 5_000})
+    facts = facts_of("gpt-4o", None, {"gpt-4o": ModelFacts(5_000, price=OWN)})
     assert facts == ModelFacts(5_000, 16_384, OWN)
-    assert facts_of("openai/mine", "http://here", {"openai/mine": OWN}) == ModelFacts(price=OWN)
+    assert facts_of("openai/mine", "http://here", {"openai/mine": ModelFacts(price=OWN)}) == ModelFacts(price=OWN)
 
 
 def test_a_model_that_is_served_elsewhere_is_another_one() -> None:
@@ -195,8 +194,8 @@ TURNED_AWAY = Failure("RateLimitError", "later", 429)
 
 @pytest.mark.conformance("A16")
 async def test_attempts_that_broke_off_count_as_their_prompt() -> None:
-    host = Breaking(TIMED_OUT, TURNED_AWAY, BROKEN)
-    model = HostedModel("openai/gpt-4o", host, key=lambda: "k", facts=ModelFacts(price=OWN), sleep=at_once)
+    host, facts = Breaking(TIMED_OUT, TURNED_AWAY, BROKEN), ModelFacts(price=OWN)
+    model = HostedModel("openai/gpt-4o", host, key=lambda: "k", facts=facts, custom_price=True, sleep=at_once)
     prompt, _ = model.estimate(request())
     used = (await model.complete(request())).usage
     assert used.input_tokens == 1000 + 2 * prompt.input_tokens

@@ -157,14 +157,14 @@ async def test_a_marked_prompt_reaches_anthropic_and_its_cache_is_counted(way: T
 
 @pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("stream", [False, True])
-async def test_what_a_known_model_costs_is_the_same_both_ways(way: Transport, stream: bool) -> None:
+async def test_what_a_call_used_is_the_same_both_ways(way: Transport, stream: bool) -> None:
     from tests.scripted_models import ScriptedModels, says
 
     async with ScriptedModels({"gpt-4o": [says("yes").spending(1000, 100, cached=400)]}) as server:
         answered: Answered = await way.ask(
             Call("openai/gpt-4o", (CONVERSATION[1],), "sk", server.base_url, stream=stream)
         )
-    assert answered.cost == pytest.approx((600 * 2.5 + 400 * 1.25 + 100 * 10) / 1e6)
+    assert (answered.input_tokens, answered.output_tokens, answered.cached_tokens) == (1000, 100, 400)
 
 
 MESSAGE = {

@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.scripted_models import ModelCall, Reply, ScriptedModels, calls, says
-from tests.scripted_models.gemini import ScriptedGemini
-from tests.scripted_models.messages import ScriptedMessages
-from tests.scripted_models.responses import ScriptedResponses
+from tests.scripted_models.elsewhere import ScriptedGemini, ScriptedMessages, ScriptedResponses
 from tests.tools import NPM
 
 CODEX = """\

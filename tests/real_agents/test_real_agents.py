@@ -10,7 +10,7 @@ from donewhen.cli.samples import prepare
 from donewhen.core.agents import PRESETS
 from tests.real_agents.rig import BY_PRESET, Ran, Rig, a_lie_first
 from tests.scripted_models import ModelCall, Reply, calls, says
-from tests.scripted_models.messages import ScriptedMessages
+from tests.scripted_models.elsewhere import ScriptedMessages
 from tests.tools import needs_npm, needs_tool
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]

@@ -18,12 +18,14 @@ import pytest_asyncio
 from donewhen.core.evidence import CheckResult
 from donewhen.core.goal import Check
 from donewhen.evidence.runner import CommandChecker
-from donewhen.ports import Checker, Laid, Processes, ProcessOptions, ProcessResult, Room, Rooms
+from donewhen.ports import Checker, Grants, Laid, Processes, ProcessOptions, ProcessResult, Room, Rooms
 from donewhen.workspace.folder import FolderWorkspace
 from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.copying import CopiedRooms
-from donewhen.workspace.rooms.mounting import Mounter, Mounts, Shape, mounters
-from donewhen.workspace.rooms.overlay import OverlayRooms
+from donewhen.workspace.rooms.mounting import Mounter, Shape, mounters
+from donewhen.workspace.rooms.places import ALONE
+from donewhen.workspace.rooms.showing import RoomSpec
+from donewhen.workspace.rooms.trials import TrialRooms
 
 FILES = {
     "src/product.py": "VALUE = 'old'\n",
@@ -107,6 +109,11 @@ class Loaded(SystemProcesses):
         return await super().run(command, **options)
 
 
+def remains(rooms: Path) -> list[Path]:
+    """What is left of rooms where they are kept."""
+    return [one for one in rooms.glob("*") if one.name != ALONE]
+
+
 def rooms_of(kind: str, root: Path, state: Path, variables: dict[str, str]) -> Rooms:
     processes, bytecode = SystemProcesses(), state / "pycache"
 
@@ -115,8 +122,9 @@ def rooms_of(kind: str, root: Path, state: Path, variables: dict[str, str]) -> R
 
     if kind == "copy":
         return CopiedRooms(state / "rooms", processes, inside)
-    mounts = Mounts(hidden=(state,), cached=(bytecode,))
-    return OverlayRooms(mounter(kind), state / "rooms", processes, inside, lambda: variables, mounts)
+    spec = RoomSpec("layered", root, (state,), Grants(network=True, reads=(bytecode,)), contained=False)
+    found = mounter(kind)
+    return TrialRooms(spec, state / "rooms", processes, inside, lambda: variables, lambda _: [found])
 
 
 @pytest.fixture(params=SLICE)

@@ -37,9 +37,10 @@ from donewhen.workers.activity import without_control
 from donewhen.workspace.folder import FolderWorkspace
 from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.live import MountedLiveRooms
-from donewhen.workspace.rooms.mounting import Mounter, Mounts
-from donewhen.workspace.rooms.overlay import OverlayRooms
-from tests.rooms.conftest import mounter, variables_of
+from donewhen.workspace.rooms.mounting import Mounter
+from donewhen.workspace.rooms.showing import RoomSpec
+from donewhen.workspace.rooms.trials import TrialRooms
+from tests.rooms.conftest import mounter, remains, variables_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="rooms for commands need Linux")
 
@@ -73,7 +74,7 @@ class World:
 
     folder: Path
     rooms: MountedLiveRooms
-    trials: OverlayRooms
+    trials: TrialRooms
     variables: dict[str, str]
     victim: subprocess.Popen[bytes]
     listeners: list[socket.socket]
@@ -173,15 +174,15 @@ def built(folder: Path, kind: str, stack: contextlib.ExitStack) -> World:
     def programs(_: object) -> list[Mounter]:
         return [found]
 
-    mounts = Mounts(hidden=(folder / "state", folder / "config"))
+    hidden = (folder / "state", folder / "config")
     root, state = folder / "work", folder / "state"
-    rooms = MountedLiveRooms(root, state / "rooms", lambda: variables, mounts, programs=programs)
+    rooms = MountedLiveRooms(root, state / "rooms", lambda: variables, hidden, programs=programs)
 
     def inside(processes: Processes, at: Path, scratch: Path, written: Path | None) -> Checker:
         return CommandChecker(processes, at, scratch, lambda: variables, written=written)
 
-    held = Mounts(hidden=mounts.hidden, network=False, contained=True)
-    trials = OverlayRooms(found, state / "rooms", SystemProcesses(), inside, lambda: variables, held)
+    spec = RoomSpec("layered", root, hidden, Grants(limits=LIMITS))
+    trials = TrialRooms(spec, state / "rooms", SystemProcesses(), inside, lambda: variables, programs)
     signals = folder / "signals"
     victim = stack.enter_context(a_server(signals))
     names = {
@@ -339,7 +340,7 @@ def unchanged(world: World, before: dict[str, str], output: str, mark: str) -> N
 
 
 OF_TRIALS = {"a socket with a path", "a link to a repository"}
-"""Tried by default in the rooms of trials; the slow suite tries all there that no limit ends."""
+"""Tried by default in the rooms of trials; the slow suite tries all there."""
 
 
 @pytest.mark.parametrize(
@@ -353,7 +354,7 @@ OF_TRIALS = {"a socket with a path", "a link to a repository"}
         )
         for kind in KINDS
         for way in WAYS
-        if not way.limit and not way.network and "memory" not in way.name
+        if not way.network
     ],
     indirect=["kind"],
 )
@@ -365,10 +366,11 @@ async def test_no_way_leads_out_of_a_trial(world: World, way: Way) -> None:
     await workspace.open([])
     try:
         async with world.trials.open(workspace, []) as room:
-            done = await room.checker.run(Check.of(f"({command})\n: {mark}"), timeout=40, token="t")
+            done = await room.checker.run(Check.of(f"({command})\n: {mark}"), timeout=80, token="t")
     finally:
         await workspace.close()
     unchanged(world, before, done.output, mark)
+    assert not way.limit or f"room_{way.limit}" in done.reason, done
 
 
 async def test_the_observer_sees_what_gets_out(world: World) -> None:
@@ -424,4 +426,4 @@ async def test_stop_leaves_no_process_at_any_moment(world: World) -> None:
             left.append(f"{number}: {command!r}")
         assert took < 20, f"{command!r}: {took:.1f} s"
     assert left == []
-    assert list((world.folder / "state" / "rooms").iterdir()) == []
+    assert remains(world.folder / "state" / "rooms") == []

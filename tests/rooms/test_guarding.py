@@ -16,9 +16,9 @@ import pytest
 from donewhen.core.errors import WorkspaceError
 from donewhen.ports import Grants, Laid
 from donewhen.workspace.rooms.live import MountedLiveRooms
-from donewhen.workspace.rooms.mounting import Mounter, Mounts, Shape
-from donewhen.workspace.rooms.places import hold, let_go, sweep
-from tests.rooms.conftest import Site, mounter, variables_of
+from donewhen.workspace.rooms.mounting import Mounter, Shape
+from donewhen.workspace.rooms.places import RoomFolder, sweep
+from tests.rooms.conftest import Site, mounter, remains, variables_of
 from tests.rooms.test_live import CONTAINED, SLICE, Live, live_at
 from tests.rooms.test_overlay import until
 
@@ -228,7 +228,7 @@ async def test_a_link_that_comes_between_look_and_mount_opens_no_room(seen: Path
         live.root,
         live.state / "rooms",
         lambda: live.variables,
-        Mounts(hidden=(live.state,)),
+        (live.state,),
         programs=lambda _: [found],
     )
     assert await rooms.hindrance() == ""
@@ -402,7 +402,7 @@ async def test_hooks_that_are_not_there_yet_are_made_by_nobody(tmp_path: Path, k
     assert (done.output, done.exit_code) == ("", 0)
     work = live.root / "missing" / "deeper" / "work"
     assert sorted(live.root.rglob("*")) == sorted([*before, work, *work.parents[:2]])
-    assert list((live.state / "rooms").iterdir()) == []
+    assert remains(live.state / "rooms") == []
 
 
 @pytest.mark.parametrize("kind", CONTAINED[:1])
@@ -429,14 +429,14 @@ async def test_what_one_room_made_stays_as_long_as_another_needs_it(tmp_path: Pa
             assert (await live.run(room, "echo x > .vscode/tasks.json")).exit_code != 0
         assert made.is_dir()
     assert not made.exists()
-    assert list((live.state / "rooms").iterdir()) == []
+    assert remains(live.state / "rooms") == []
 
 
 def live_at_again(folder: Path) -> MountedLiveRooms:
     """As another process has it."""
     variables = variables_of(folder / "home")
-    hidden = Mounts(hidden=(folder / "state",))
-    return MountedLiveRooms(folder / "work space", folder / "state" / "rooms", lambda: variables, hidden)
+    state = folder / "state"
+    return MountedLiveRooms(folder / "work space", state / "rooms", lambda: variables, (state,))
 
 
 async def one_room_and_out(rooms: MountedLiveRooms) -> None:
@@ -451,26 +451,25 @@ async def test_what_a_person_puts_there_meanwhile_stays(tmp_path: Path) -> None:
     await live.once("true")
     assert (live.root / ".vscode" / "settings.json").read_text() == "{}"
     assert not (live.root / ".git").exists()
-    assert list((live.state / "rooms").iterdir()) == []
+    assert remains(live.state / "rooms") == []
 
 
 def test_what_the_person_has_there_is_never_ours(tmp_path: Path) -> None:
     root, records = tmp_path / "root", tmp_path / "records"
     for folder in (root, records, root / ".vscode", tmp_path / "other" / "empty"):
         folder.mkdir(parents=True)
-    assert hold(records, root, ".vscode") is None
-    held = hold(records, root, ".git")
-    assert held is not None
-    again = hold(records, root, ".git")
-    assert again is not None
-    let_go(held)
+    held, again = RoomFolder(records), RoomFolder(records)
+    assert not held.hold(root, ".vscode")
+    assert held.hold(root, ".git")
+    assert again.hold(root, ".git")
+    held.close()
     sweep(records)
     assert (root / ".git").is_dir()
     (root / ".git").rmdir()
     (root / ".git").symlink_to("../other/empty")
-    let_go(again)
+    again.close()
     assert (tmp_path / "other" / "empty").is_dir()
-    assert list(records.iterdir()) == []
+    assert remains(records) == []
 
 
 def test_no_path_is_too_long_to_be_held(tmp_path: Path) -> None:
@@ -478,24 +477,25 @@ def test_no_path_is_too_long_to_be_held(tmp_path: Path) -> None:
     deep = "x/" * 100 + "é" * 60
     for folder in (root / deep, records):
         folder.mkdir(parents=True)
-    held = hold(records, root, f"{deep}/hooks")
-    assert held is not None
+    room = RoomFolder(records)
+    assert room.hold(root, f"{deep}/hooks")
     assert (root / deep / "hooks").is_dir()
-    let_go(held)
+    assert not room.hold(root, "x" * 300), "nobody else can make it either"
+    room.close()
     assert not (root / deep / "hooks").exists()
-    assert hold(records, root, "x" * 300) is None, "nobody else can make it either"
-    assert list(records.iterdir()) == []
+    assert remains(records) == []
 
 
 def test_what_no_command_of_this_user_can_make_is_not_held(tmp_path: Path) -> None:
-    me = os.geteuid()
+    me, room = os.geteuid(), RoomFolder(tmp_path)
     if me == 0:
         os.seteuid(65534)
     try:
-        held = [hold(tmp_path, Path("/"), f"etc/{path}") for path in ("hooks.of.no.one", "missing.folder/hooks")]
+        held = [room.hold(Path("/"), f"etc/{path}") for path in ("hooks.of.no.one", "missing.folder/hooks")]
     finally:
         os.seteuid(me)
-    assert held == [None, None]
+    room.close()
+    assert held == [False, False]
 
 
 KILLED = """
@@ -525,4 +525,4 @@ async def test_kill_9_leaves_nothing_for_the_next_one_who_opens_the_folder(tmp_p
     process.wait()
     assert sorted(one.name for one in root.iterdir()) == [".git", ".vscode", "src", "started", "tools"]
     until(lambda: not sweep(rooms) and sorted(one.name for one in root.iterdir()) == ["src", "started"])
-    assert list(rooms.iterdir()) == []
+    assert remains(rooms) == []

@@ -18,9 +18,9 @@ from donewhen.ports import Grants, LiveRoom, LiveRooms, ProcessResult, RoomLimit
 from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.limits import RoomWatch
 from donewhen.workspace.rooms.live import MountedLiveRooms
-from donewhen.workspace.rooms.mounting import Bubblewrap, Mounter, Mounts, Shape
+from donewhen.workspace.rooms.mounting import Bubblewrap, Mounter, Shape
 from donewhen.workspace.rooms.plain import PlainRooms
-from tests.rooms.conftest import mounter, variables_of
+from tests.rooms.conftest import mounter, remains, variables_of
 from tests.rooms.test_port import running
 
 CONTAINED = ("bubblewrap", "bubblewrap without overlays", "unshare")
@@ -57,29 +57,24 @@ def live_at(folder: Path, kind: str) -> Live:
     if kind == "plain":
         return Live(root, home, state, PlainRooms(SystemProcesses()), variables)
 
-    last = mounter(kind.partition(" ")[0])
-
-    def programs(_: object) -> list[Mounter]:
-        return [last.without_overlays() if isinstance(last, Bubblewrap) and " " in kind else last]
-
-    mounts = Mounts(hidden=(state,))
-    return Live(
-        root,
-        home,
-        state,
-        MountedLiveRooms(root, state / "rooms", lambda: variables, mounts, programs=programs),
-        variables,
-    )
+    found = mounter(kind)
+    rooms = MountedLiveRooms(root, state / "rooms", lambda: variables, (state,), programs=lambda _: [found])
+    return Live(root, home, state, rooms, variables)
 
 
 @pytest.fixture(params=("plain", *SLICE))
-def live(request: pytest.FixtureRequest, tmp_path: Path) -> Live:
+def kind(request: pytest.FixtureRequest) -> str:
     if request.param != "plain" and sys.platform != "linux":
         pytest.skip("rooms for commands need Linux")
-    return live_at(tmp_path, str(request.param))
+    return str(request.param)
 
 
-contained = pytest.mark.parametrize("live", SLICE, indirect=True)
+@pytest.fixture
+def live(kind: str, tmp_path: Path) -> Live:
+    return live_at(tmp_path, kind)
+
+
+contained = pytest.mark.parametrize("kind", SLICE, indirect=True)
 
 
 async def test_the_workspace_is_changed_for_good(live: Live) -> None:
@@ -115,7 +110,7 @@ async def test_nothing_is_left_of_a_room(live: Live) -> None:
         await live.run(room, "true")
         await live.run(other, "true")
     assert sorted(live.root.rglob("*")) == before
-    assert not (live.state / "rooms").exists() or list((live.state / "rooms").iterdir()) == []
+    assert remains(live.state / "rooms") == []
 
 
 async def test_what_a_command_started_ends_with_it(live: Live) -> None:
@@ -135,7 +130,7 @@ async def test_what_is_temporary_lasts_as_long_as_the_room(live: Live) -> None:
     assert "No such file" in (await live.once("cat /tmp/one")).output
 
 
-@pytest.mark.parametrize("live", SLICE, indirect=True)
+@contained
 async def test_what_git_and_editors_keep_stays_as_it_is(live: Live) -> None:
     (live.root / ".git" / "hooks").mkdir(parents=True)
     (live.root / ".git" / "config").write_text("[core]\n")
@@ -288,9 +283,7 @@ async def test_what_others_start_is_not_counted(live: Live) -> None:
 async def test_a_state_folder_behind_a_link_is_hidden(live: Live, tmp_path: Path) -> None:
     (live.state / "runs" / "record").write_text("secret")
     (tmp_path / "led").symlink_to(live.state)
-    rooms = MountedLiveRooms(
-        live.root, live.state / "rooms", lambda: live.variables, Mounts(hidden=(tmp_path / "led",))
-    )
+    rooms = MountedLiveRooms(live.root, live.state / "rooms", lambda: live.variables, (tmp_path / "led",))
     async with rooms.open(Grants()) as room:
         done = await live.run(room, f"cat {live.state}/runs/record {tmp_path}/led/runs/record")
     assert "secret" not in done.output
@@ -322,6 +315,21 @@ async def test_a_check_finds_its_program_where_rooms_hide_folders(live: Live, tm
         assert ("library" in done.output) != hidden
         assert "secret" not in done.output
         assert (folder / "lib").read_text() == "library\n"
+
+
+@contained
+async def test_a_link_in_place_of_an_environments_interpreter_shows_nothing(live: Live) -> None:
+    """A worker can make it, and PATH leads there."""
+    (live.root / ".venv" / "bin").mkdir(parents=True)
+    for name in ("keys/private/key", "other/bin/run"):
+        (live.home / name).parent.mkdir(parents=True)
+        (live.home / name).write_text("secret")
+        (live.root / ".venv" / "bin" / "python").unlink(missing_ok=True)
+        (live.root / ".venv" / "bin" / "python").symlink_to(live.home / name)
+        live.variables["PATH"] = f"{live.root}/.venv/bin:{live.variables['PATH']}"
+        (live.home / name).chmod(0o755)
+        named = Grants(commands=(f"{live.root}/.venv/bin/python -m pytest",))
+        assert "secret" not in (await live.once(f"cat {live.home}/{name}", named)).output
 
 
 @contained
@@ -373,17 +381,16 @@ async def test_what_hinders_is_said(tmp_path: Path) -> None:
 
 
 @contained
-async def test_a_subfolder_of_a_repository_sees_the_rest_of_it(live: Live) -> None:
+async def test_a_subfolder_of_a_repository_sees_the_rest_of_it(live: Live, kind: str) -> None:
     """Below HOME nothing else is seen."""
     top = live.home / "repository"
     (top / "packages" / "a").mkdir(parents=True)
     (top / ".git").mkdir()
     (top / ".git" / "HEAD").write_text("ref: refs/heads/main")
     (top / "shared.txt").write_text("shared")
-    rooms = live.rooms
-    assert isinstance(rooms, MountedLiveRooms)
+    found = mounter(kind)
     inner = MountedLiveRooms(
-        top / "packages" / "a", live.state / "rooms", lambda: live.variables, Mounts(), programs=rooms._programs
+        top / "packages" / "a", live.state / "rooms", lambda: live.variables, programs=lambda _: [found]
     )
     async with inner.open(Grants()) as room:
         done = await room.processes.run(
@@ -421,4 +428,4 @@ async def test_a_cancelled_command_leaves_nothing(live: Live) -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert running(mark) == []
-    assert not (live.state / "rooms").exists() or list((live.state / "rooms").iterdir()) == []
+    assert remains(live.state / "rooms") == []

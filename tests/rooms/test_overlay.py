@@ -7,15 +7,17 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from donewhen.core.errors import WorkspaceError
-from donewhen.ports import Laid
+from donewhen.ports import Laid, Processes
 from donewhen.workspace.processes.running import SystemProcesses
-from donewhen.workspace.rooms.choosing import BestRooms, memory_folder
 from donewhen.workspace.rooms.mounting import Bubblewrap, Mounter, mounters
+from donewhen.workspace.rooms.opening import memory_folder
+from donewhen.workspace.rooms.showing import RoomSpec
+from donewhen.workspace.rooms.trials import TrialRooms
 from tests.rooms.conftest import Loaded, Site
 from tests.rooms.test_port import running
 
@@ -108,14 +110,11 @@ async def test_a_workspace_with_a_mount_in_it_is_copied(site: Site) -> None:
         pytest.skip("nothing may be mounted here")
     try:
         (other / "file").write_text("there")
-        with pytest.raises(WorkspaceError, match="mounted in the workspace"):
-            async with site.rooms.open(site.workspace, []):
-                pass
-        inside = site.rooms._inside  # type: ignore[attr-defined]
-        best = BestRooms(site.state / "rooms", SystemProcesses(), inside, lambda: site.variables)
-        async with best.open(site.workspace, []) as room:
+        assert isinstance(site.rooms, TrialRooms)
+        assert "mounted in the workspace" in await site.rooms.why_copies()
+        async with site.rooms.open(site.workspace, []) as room:
             assert room.kind == "copy"
-            assert "hide nothing" in await best.hindrance(site.workspace)
+            assert "hide nothing" in await site.rooms.hindrance(site.workspace)
             assert (await site.run(room, "cat mounted/file; echo more >> mounted/file")).output == "there"
         assert (other / "file").read_text() == "there"
     finally:
@@ -167,50 +166,49 @@ async def test_the_best_rooms_that_work_are_chosen(site: Site, tmp_path: Path, k
     broken.write_text("#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied'; exit 1\n")
     broken.chmod(0o755)
     works = [one for one in mounters(site.variables) if one.name == kind][-1]
-    inside = site.rooms._inside  # type: ignore[attr-defined]
     cases: list[tuple[list[Mounter], str, str]] = [
         ([Bubblewrap(broken)], "copy", "Permission denied"),
         ([], "copy", "not installed"),
         ([Bubblewrap(broken), works], "overlay", ""),
     ]
     for programs, made, why in cases:
-        rooms = BestRooms(
-            site.state / "rooms",
-            SystemProcesses(),
-            inside,
-            lambda: site.variables,
-            programs=lambda variables, found=programs: found,
-        )
+        rooms = best_of(site, programs)
         async with rooms.open(site.workspace, []) as room:
-            assert room.kind == made
-        assert why in rooms.why
-        assert bool(why) == bool(rooms.why)
+            assert room.kind == rooms.kind == made
+        assert why in await rooms.why_copies()
+        assert bool(why) == bool(await rooms.why_copies())
 
 
 async def test_a_trial_of_overlays_that_timed_out_is_made_again(site: Site, kind: str) -> None:
     works = [one for one in mounters(site.variables) if one.name == kind][-1:]
-    inside = site.rooms._inside  # type: ignore[attr-defined]
-    loaded = Loaded(2)  # in the state folder, and in memory
-    rooms = BestRooms(site.state / "rooms", loaded, inside, lambda: site.variables, programs=lambda _: works)
+    loaded = Loaded(4)  # in the state folder, and in memory
+    rooms = best_of(site, works, loaded)
     async with rooms.open(site.workspace, []) as room:
         assert room.kind == "copy"
-    assert "timed out" in rooms.why
+    assert "timed out" in await rooms.why_copies()
     async with rooms.open(site.workspace, []) as room:
         assert room.kind == "overlay"
-    assert rooms.why == ""
     loaded.late = 2
-    assert (await rooms.chosen()).kind == "overlay"  # what works is remembered
+    assert await rooms.why_copies() == ""  # what works is remembered
     assert loaded.late == 2
 
 
 async def test_a_state_folder_that_no_overlay_can_be_made_in_is_made_up_for(site: Site, tmp_path: Path) -> None:
     file = tmp_path / "no folder"
     file.write_text("")
-    inside = site.rooms._inside  # type: ignore[attr-defined]
-    rooms = BestRooms(file, SystemProcesses(), inside, lambda: site.variables)
+    rooms = best_of(site, mounters(site.variables), folder=file)
     async with rooms.open(site.workspace, [Laid("n", content=b"x")]) as room:
         assert room.kind == "overlay"
         assert (await site.run(room, "cat n")).output == "x"
+
+
+def best_of(
+    site: Site, programs: Sequence[Mounter], processes: Processes | None = None, folder: Path | None = None
+) -> TrialRooms:
+    inside = site.rooms._inside  # type: ignore[attr-defined]
+    spec = RoomSpec("layered", site.root, contained=False)
+    where = folder or site.state / "rooms"
+    return TrialRooms(spec, where, processes or SystemProcesses(), inside, lambda: site.variables, lambda _: programs)
 
 
 def test_a_folder_in_memory_is_nobody_elses(tmp_path: Path) -> None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from donewhen.workspace.rooms.places import sweep, take_place
+from donewhen.workspace.rooms.places import RoomFolder, sweep
+from tests.rooms.conftest import remains
 
 
 def test_a_sweep_never_takes_a_folder_that_is_being_made(tmp_path: Path) -> None:
     rooms = tmp_path / "rooms"
 
     def taken(_: int) -> bool:
-        place = take_place(rooms)
+        place = RoomFolder(rooms)
         sweep(rooms)
         (place.folder / "layer").mkdir()
         sweep(rooms)
@@ -22,4 +23,4 @@ def test_a_sweep_never_takes_a_folder_that_is_being_made(tmp_path: Path) -> None
 
     with ThreadPoolExecutor(8) as threads:
         assert all(threads.map(taken, range(400)))
-    assert list(rooms.iterdir()) == []
+    assert remains(rooms) == []

@@ -15,7 +15,7 @@ from donewhen.core.errors import WorkspaceError
 from donewhen.core.evidence import Outcome
 from donewhen.core.goal import Check
 from donewhen.ports import Laid
-from tests.rooms.conftest import FILES, KINDS, Site
+from tests.rooms.conftest import FILES, KINDS, Site, remains
 
 
 def tree(root: Path) -> dict[str, str]:
@@ -64,7 +64,7 @@ async def test_nothing_that_is_written_stays(site: Site) -> None:
             "it stays as long as the room"
         )
     assert tree(site.root) == before
-    assert list((site.state / "rooms").rglob("*")) == []
+    assert remains(site.state / "rooms") == []
 
 
 @pytest.mark.parametrize(
@@ -125,6 +125,15 @@ async def test_what_was_written_is_known(site: Site, command: str, rewritten: li
         assert list(await room.rewritten()) == rewritten
 
 
+async def test_what_is_written_in_a_nested_repository_rewrites_no_file(site: Site) -> None:
+    for path in (".git/HEAD", ".git/objects/x", ".git/refs/x", "file"):
+        site.write(f"nested/{path}", "ref: refs/heads/main\n")
+    await site.workspace.confirm()
+    async with site.rooms.open(site.workspace, []) as room:
+        assert (await site.run(room, "echo x > nested/new")).passed
+        assert list(await room.rewritten()) == []
+
+
 async def test_rooms_side_by_side_see_nothing_of_each_other(site: Site) -> None:
     async def one(number: int) -> str:
         async with site.rooms.open(site.workspace, [Laid("n", content=str(number).encode())]) as room:
@@ -154,7 +163,7 @@ async def test_a_cancelled_check_leaves_nothing(site: Site) -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert list((site.state / "rooms").glob("*")) == []
+    assert remains(site.state / "rooms") == []
 
 
 async def test_what_a_crash_left_is_removed_by_the_next_room(site: Site) -> None:
@@ -190,7 +199,7 @@ async def test_no_file_is_laid_outside(site: Site, path: str) -> None:
     with pytest.raises(WorkspaceError):
         async with site.rooms.open(site.workspace, [Laid(path, content=b"x")]):
             pass
-    assert list((site.state / "rooms").glob("*")) == []
+    assert remains(site.state / "rooms") == []
 
 
 async def test_a_folder_may_become_a_file_and_a_file_a_folder(site: Site) -> None:

@@ -11,10 +11,11 @@ from typing import Unpack
 
 import pytest
 
-from donewhen.ports import Checker, Grants, Processes, ProcessOptions, ProcessResult
+from donewhen.ports import Grants, ProcessOptions, ProcessResult
 from donewhen.workspace.processes.running import SystemProcesses
-from donewhen.workspace.rooms.mounting import Bubblewrap, Inside, Mount, Mounts, Shape
-from donewhen.workspace.rooms.overlay import LAYERS, OverlayRooms
+from donewhen.workspace.rooms.mounting import Bubblewrap, Inside, Mount, Shape
+from donewhen.workspace.rooms.opening import Opener
+from donewhen.workspace.rooms.showing import RoomSpec
 from tests.rooms.conftest import mounter
 from tests.rooms.test_live import CONTAINED, Live, live_at
 
@@ -94,22 +95,11 @@ async def test_no_name_of_a_socket_leads_to_who_listens_outside(live: Live, list
     assert len(outside.output.splitlines()) == 2 * NAMES
     inside = await live.once(command, Grants())
     assert (inside.output, inside.exit_code) == ("", 0)
-    tried = await trials(live, kind).run(command, cwd=live.root, environment=live.variables, token="token")
+    spec = RoomSpec("layered", live.root, (live.state,))
+    opener = Opener(spec, live.state / "rooms", lambda: live.variables, SystemProcesses(), lambda _: [mounter(kind)])
+    async with opener.open(spec) as (_, inside):
+        tried = await inside.run(command, cwd=live.root, environment=live.variables, token="token")
     assert (tried.output, tried.exit_code) == ("", 0)
-
-
-def trials(live: Live, kind: str) -> Processes:
-    """What runs commands in a room in which checks are tried."""
-    folder = live.state / "rooms" / "trial"
-    for name in LAYERS:
-        (folder / name).mkdir(parents=True)
-
-    def inside(processes: Processes, at: Path, scratch: Path, written: Path | None) -> Checker:
-        raise NotImplementedError
-
-    contained = Mounts(hidden=(live.state,), network=False, contained=True)
-    rooms = OverlayRooms(mounter(kind), folder.parent, SystemProcesses(), inside, lambda: live.variables, contained)
-    return rooms.inside(live.root, folder)
 
 
 class Mounting:

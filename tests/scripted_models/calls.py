@@ -87,22 +87,21 @@ class Message:
 class Expectation:
     """Demands on a request; what is left out is not looked at.
 
-    `contains` and `lacks` are plain texts, `matches` and `matches_not` regular expressions (searched, `.` crosses no
-    line); all four look at the messages' whole text. `last` are texts in the newest message alone. `tools` are names
+    `contains` and `lacks` are plain texts, `matches` regular expressions (searched, `.` crosses no line); all three
+    look at the messages' whole text. `last` are texts in the newest message alone. `tools` are names
     that must be offered, or whether any may be. `response_format` is its type, or whether one may be there.
     """
 
     contains: tuple[str, ...] = ()
     lacks: tuple[str, ...] = ()
     matches: tuple[str, ...] = ()
-    matches_not: tuple[str, ...] = ()
     last: tuple[str, ...] = ()
     tools: tuple[str, ...] | bool | None = None
     response_format: str | bool | None = None
 
     def __post_init__(self) -> None:
         """Raises re.error for what is no regular expression: here, not in the middle of a conversation."""
-        for pattern in (*self.matches, *self.matches_not):
+        for pattern in self.matches:
             re.compile(pattern)
 
     def failures(self, call: ModelCall) -> list[str]:
@@ -114,7 +113,6 @@ class Expectation:
         yield from (f"the messages lack {one!r}{_end(text)}" for one in self.contains if one not in text)
         yield from (f"the messages contain {one!r}" for one in self.lacks if one in text)
         yield from (f"the messages don't match {one!r}{_end(text)}" for one in self.matches if not re.search(one, text))
-        yield from (f"the messages match {one!r}" for one in self.matches_not if re.search(one, text))
         yield from (f"the last message lacks {one!r}{_end(newest)}" for one in self.last if one not in newest)
 
     def _in_tools(self, call: ModelCall) -> Iterator[str]:

@@ -53,16 +53,13 @@ class Reply:
         *contains: str,
         lacks: Sequence[str] = (),
         matches: Sequence[str] = (),
-        matches_not: Sequence[str] = (),
         last: Sequence[str] = (),
         tools: Sequence[str] | bool | None = None,
         response_format: str | bool | None = None,
     ) -> Reply:
         """The same, only for a request that is as demanded; any other gets status 500 and is noted as a failure."""
         names = tools if tools is None or isinstance(tools, bool) else _texts(tools)
-        expectation = Expectation(
-            contains, _texts(lacks), _texts(matches), _texts(matches_not), _texts(last), names, response_format
-        )
+        expectation = Expectation(contains, _texts(lacks), _texts(matches), _texts(last), names, response_format)
         return replace(self, expectation=expectation)
 
     def spending(self, prompt: int | None = None, completion: int | None = None, cached: int = 0) -> Reply:

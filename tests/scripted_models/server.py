@@ -34,8 +34,6 @@ class Exchange:
     """Their names are in lower case."""
     raw: bytes
     """The body as it came."""
-    received: int
-    """The size of the head and the body."""
     arrived: float
     """On the monotonic clock, when its last byte was there."""
     time: float
@@ -230,11 +228,8 @@ class ScriptedModels:
 
 async def _arrived(request: web.Request) -> Exchange:
     raw = await request.read()
-    head = sum(len(name) + len(value) + len(": \r\n") for name, value in request.raw_headers)
-    first = f"{request.method} {request.raw_path} HTTP/1.1\r\n\r\n"
     headers = {name.lower(): value for name, value in request.headers.items()}
-    received = len(first) + head + len(raw)
-    return Exchange(request.method, request.path, headers, raw, received, time.monotonic(), time.time())
+    return Exchange(request.method, request.path, headers, raw, time.monotonic(), time.time())
 
 
 async def _send(made: Plan, exchange: Exchange, request: web.Request) -> web.StreamResponse:

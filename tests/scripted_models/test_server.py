@@ -9,7 +9,7 @@ import time
 import httpx
 import pytest
 
-from tests.scripted_models import Part, ScriptedModels, hangs, says
+from tests.scripted_models import ScriptedModels, hangs, says
 from tests.scripted_models.client import Client
 from tests.tools import each_row
 
@@ -32,17 +32,8 @@ def test_it_remembers_what_it_was_asked() -> None:
         assert (exchange.path, exchange.key, exchange.body) == ("/v1/chat/completions", "sk-test", BODY)
         assert exchange.headers["authorization"] == "Bearer sk-test"
         assert before <= exchange.arrived <= time.monotonic()
-        assert exchange.received > len(exchange.raw)
         assert (exchange.status, exchange.disconnected, exchange.number) == (200, False, 1)
         assert exchange.sent > 0
-
-
-def test_bodies_can_be_forgotten() -> None:
-    with ScriptedModels({"worker": [says("Hi")]}, keep_bodies=False) as server, Client(server) as client:
-        client.ask()
-        server.wait(lambda s: s.requests[0].ended)
-        assert server.requests[0].body == {}
-        assert server.requests[0].received > 100
 
 
 async def test_it_sees_a_client_leave_within_a_delay() -> None:
@@ -72,20 +63,6 @@ async def test_a_reply_that_hangs_ends_with_the_server(stream: bool) -> None:
         assert server.requests[0].ended
 
 
-def test_a_connection_serves_many_requests_and_many_connections_at_once() -> None:
-    with ScriptedModels({"worker": Part([says("Hi")], "repeat_last")}) as server:
-        clients = [Client(server) for _ in range(20)]
-        sockets: set[int] = set()
-        for _ in range(3):
-            for client in clients:
-                assert client.ask().status == 200
-                assert client.connection.sock is not None
-                sockets.add(id(client.connection.sock))
-        assert len(sockets) == 20
-        for client in clients:
-            client.close()
-
-
 @each_row(
     "method, path, body, status, code",
     [
@@ -104,29 +81,8 @@ def test_what_is_no_request_for_a_part_is_refused(
         assert (answered.status, answered.error["code"]) == (status, code)
 
 
-def test_the_models_are_listed() -> None:
-    with ScriptedModels({"worker": [], "judge": [], "*": []}) as server, Client(server) as client:
-        listed = client.send("", "/v1/models", "GET").json
-        assert [one["id"] for one in listed["data"]] == ["worker", "judge"]
-
-
 def test_a_key_may_be_demanded() -> None:
     with ScriptedModels({"worker": [says("Hi")]}, key="sk-right") as server, Client(server) as client:
         assert client.send(json.dumps(BODY), Authorization="Bearer sk-wrong").error["code"] == "invalid_api_key"
         assert client.send(json.dumps(BODY), Authorization="Bearer sk-right").status == 200
         server.verify()
-
-
-def test_a_port_that_is_taken_is_told() -> None:
-    with ScriptedModels({}) as server, pytest.raises(OSError), ScriptedModels({}, port=server.port):
-        pass
-    with pytest.raises(OverflowError), ScriptedModels({}, port=70_000):
-        pass
-
-
-async def test_waiting_ends_at_its_deadline() -> None:
-    async with ScriptedModels({}) as server:
-        with pytest.raises(TimeoutError):
-            await server.until(lambda s: bool(s.requests), within=0.01)
-        with pytest.raises(TimeoutError):
-            server.wait(lambda s: bool(s.requests), within=0.01)

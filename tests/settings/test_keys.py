@@ -7,7 +7,7 @@ from pathlib import Path
 from donewhen.app.keys import key_for
 from donewhen.core.calls import CallRole
 from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
-from donewhen.settings.loading import Choices
+from donewhen.settings.table import Choices
 from tests.settings.test_loading import load
 from tests.tools import each_row
 

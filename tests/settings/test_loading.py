@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from donewhen.core.errors import InvalidGoal
 from donewhen.core.goal import Goal, Limits, Requirement
 from donewhen.settings.kinds import parse_duration
-from donewhen.settings.loading import LIMITS, Choices, Settings, goal_with_settings, load_settings
-from donewhen.settings.table import BY_NAME, CEILING, OWN, Setting
+from donewhen.settings.loading import LIMITS, Settings, goal_with_settings, load_settings
+from donewhen.settings.table import BY_NAME, CEILING, OWN, Choices, Setting
 from tests.tools import each_row
 
 SAMPLES = {

@@ -8,8 +8,8 @@ import pytest
 
 from donewhen.core.errors import InvalidGoal
 from donewhen.core.verdict import panel
+from donewhen.core.work import ModelFacts, Price
 from donewhen.settings.loading import Settings, load_settings, read_setting
-from donewhen.settings.personal import ModelPrice
 from donewhen.settings.table import BY_NAME, CEILING
 from tests.settings.test_loading import load
 from tests.tools import each_row
@@ -134,7 +134,10 @@ def test_prices_come_from_the_persons_own_settings(tmp_path: Path) -> None:
     mine = '[prices."openai/mine"]\ninput = 1\noutput = 2.5\ncached = 0.1\nwindow = 128000\n'
     user = mine + "[prices.free]\ninput = 0\noutput = 0"
     settings = load(tmp_path, user=user)
-    assert settings.prices == {"openai/mine": ModelPrice(1, 2.5, 0.1, 128_000), "free": ModelPrice(0, 0)}
+    assert settings.prices == {
+        "openai/mine": ModelFacts(128_000, price=Price(1, 2.5, 0.1)),
+        "free": ModelFacts(price=Price(0, 0)),
+    }
     assert settings.warnings == ()
     assert Settings().prices == {}
 

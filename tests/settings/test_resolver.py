@@ -18,7 +18,8 @@ from donewhen.core.goal import Check, Goal, Limits, Requirement
 from donewhen.engine.api import LimitChanges, StartOptions
 from donewhen.engine.setup import Start
 from donewhen.ports import Measured, ModelFacts, Price
-from donewhen.settings.loading import Choices, ModelPrice, Settings
+from donewhen.settings.loading import Settings
+from donewhen.settings.table import Choices
 from tests.tools import each_row
 
 JUDGED = Goal("T", "text", (Requirement("r-1", 1, "the README tells it"),))
@@ -26,7 +27,7 @@ CHECKED = Goal("T", "text", (Requirement("r-1", 1, "`make` passes", (Check.of("m
 PRICED = "openai/priced"
 
 
-def facts(model: str, api_base: str | None, prices: Mapping[str, ModelPrice]) -> ModelFacts:
+def facts(model: str, api_base: str | None, prices: Mapping[str, ModelFacts]) -> ModelFacts:
     known = model in prices or (model == PRICED and api_base is None)
     return ModelFacts(price=Price(1, 2)) if known else ModelFacts()
 
@@ -147,7 +148,7 @@ def test_the_agents_options_are_frozen() -> None:
 
 
 def test_the_window_may_come_with_the_price() -> None:
-    prices = {"openai/m": ModelPrice(1, 2, window=5_000)}
+    prices = {"openai/m": ModelFacts(5_000, price=Price(1, 2))}
     start = started(given=Choices(model="openai/m"), prices=prices)
     assert start.options.agent is not None
     assert start.options.agent.window == 5_000
@@ -285,7 +286,7 @@ def test_a_dollar_budget_needs_known_prices(given: Choices, unknown: list[str]) 
         assert "config.toml" in str(refused.value)
         assert "--token-budget" in str(refused.value)
     started(replace(JUDGED, limits=Limits(token_budget=5)), given=given)
-    priced = {name: ModelPrice(0, 0) for name in unknown}
+    priced = {name: ModelFacts(price=Price(0, 0)) for name in unknown}
     started(limited, given=given, prices=priced)
 
 
@@ -296,7 +297,7 @@ def test_the_packaged_catalogue_knows_prices() -> None:
     mine = Settings(given=Choices(model="openai/gpt-4o", api_base="http://localhost:1"))
     with pytest.raises(UsageError, match="price of openai/gpt-4o is unknown"):
         resolve(limited, StartOptions(), mine)
-    resolve(limited, StartOptions(), replace(mine, prices={"openai/gpt-4o": ModelPrice(1, 2, 0.5)}))
+    resolve(limited, StartOptions(), replace(mine, prices={"openai/gpt-4o": ModelFacts(price=Price(1, 2, 0.5))}))
 
 
 @pytest.mark.parametrize("served", [{}, {"OPENAI_BASE_URL": "http://localhost:1"}])

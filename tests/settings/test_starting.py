@@ -21,7 +21,9 @@ from donewhen.core.summary import start_summary
 from donewhen.engine.api import StartOptions
 from donewhen.engine.setup import EngineSetup, Start
 from donewhen.ports import ModelFacts, Price
-from donewhen.settings.loading import Approvals, Choices, ModelPrice, Settings
+from donewhen.settings.loading import Settings
+from donewhen.settings.personal import Approvals
+from donewhen.settings.table import Choices
 from donewhen.store.allowances import Allowances
 from donewhen.store.memory import MemoryLedger
 from tests.tools import each_row
@@ -31,7 +33,7 @@ MAKE = ApprovalRule("run_command", "make *", "allow")
 CURL = ApprovalRule("run_command", "curl *", "deny")
 
 
-def facts(model: str, api_base: str | None, prices: Mapping[str, ModelPrice]) -> ModelFacts:
+def facts(model: str, api_base: str | None, prices: Mapping[str, ModelFacts]) -> ModelFacts:
     return ModelFacts(price=Price(1, 2)) if model == "openai/priced" else ModelFacts()
 
 

@@ -61,7 +61,8 @@ def places(folder: Path) -> dict[str, Any]:
     nothing, user, project = folder / "none.toml", folder / "user.toml", folder / "pyproject.toml"
 
     def said(front: str) -> Any:
-        found, problems = read_settings(read_front_matter(Layout.of(f"---\n{front}\n---\n")).entries, lambda: False)
+        _, entries, _ = read_front_matter(Layout.of(f"---\n{front}\n---\n"))
+        found, problems = read_settings(entries.entries if entries else (), lambda: False)
         return [problem.message for problem in problems] or found.nap
 
     def labels(marked: str) -> list[str]:

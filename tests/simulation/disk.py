@@ -140,11 +140,6 @@ class Connection(MemoryLedger):
         """The last entry of each run by this process."""
         self._others_wrote = asyncio.Event()
 
-    @property
-    def append_at_once(self) -> None:  # type: ignore[override]
-        """None: it waits for the disk."""
-        return
-
     async def append(
         self,
         run_id: str,
@@ -157,9 +152,9 @@ class Connection(MemoryLedger):
         alone: bool = False,
     ) -> Entry:
         def do() -> Entry:
-            if alone and self._record.lengths[run_id] != self._last[run_id]:
+            if alone and self._record.last(run_id) != self._last[run_id]:
                 raise RecordChanged(run_id, "another process put something on record of a run that this one pursues")
-            if after is not None and self._record.lengths.get(run_id, 0) != after:
+            if after is not None and self._record.last(run_id) != after:
                 raise Overtaken(f"run {run_id} went on after entry {after}")
             entry = self._disk.append(self._host, run_id, event, at, durable, seconds)
             self._last[run_id] = entry.sequence

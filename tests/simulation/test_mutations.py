@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from donewhen.core.events import Entry, Event, RevisionConfirmed, TurnFinished
+from donewhen.core.events import Entry, Event, RevisionConfirmed, RunStarted, TurnFinished
 from donewhen.core.evidence import Evidence
 from donewhen.core.fold import audit
 from donewhen.core.state import RunState
@@ -41,7 +41,8 @@ class _Ledger(Connection):
 
 class _LastsNot(_Ledger):
     async def append(self, run_id: str, event: Event, at: float, *, durable: bool = True, **more: Any) -> Entry:
-        return await super().append(run_id, event, at, durable=False, **more)
+        # But for the first one: without that there is no run that anything could be said of.
+        return await super().append(run_id, event, at, durable=isinstance(event, RunStarted), **more)
 
 
 class _Twice(_Ledger):

@@ -1,4 +1,4 @@
-"""A ledger that can't be written is read: as it is, or a copy of it; its folder stays as it was."""
+"""A ledger that can't be written is read from a copy; its folder stays as it was."""
 
 from __future__ import annotations
 

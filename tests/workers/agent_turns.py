@@ -16,7 +16,7 @@ from donewhen.core.evidence import ObservedCommand
 from donewhen.core.plugging import ToolOutcome, ToolUse
 from donewhen.core.work import Answer, Interrupt, TurnResult, Usage, WorkerStep
 from donewhen.ports import Calls, Grants, ModelReply, PluginTool, ToolDoer, Turn, TurnContext
-from donewhen.store.model_notes import MemoryModelNotes
+from donewhen.store.model_notes import KeptModelNotes
 from donewhen.workers import WorkerParts
 from donewhen.workers.agent.worker import AgentWorker
 from donewhen.workspace.guarded import GuardedFolder
@@ -150,7 +150,7 @@ def worker_parts(options: RunOptions, **others: Any) -> WorkerParts:
 
     parts = WorkerParts(
         options, environment, PlainRooms(processes), Grants(), lambda: processes, lambda: ScriptedModel(()), files,
-        lambda text: text, MemoryModelNotes(), lambda: None,
+        lambda text: text, KeptModelNotes(), lambda: None,
     )  # fmt: skip
     return replace(parts, **others)
 
@@ -163,7 +163,7 @@ class Agent:
     context: AgentContext
     model: ScriptedModel = field(default_factory=lambda: ScriptedModel(()))
     mask: Callable[[str], str] = lambda text: text
-    notes: MemoryModelNotes = field(default_factory=MemoryModelNotes)
+    notes: KeptModelNotes = field(default_factory=KeptModelNotes)
     served_window: Callable[[], int | None] = lambda: None
 
     async def plays(

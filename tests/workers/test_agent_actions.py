@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from donewhen.core.errors import ModelFailed, WorkerFailed
-from donewhen.ports import ModelFacts, ModelReply
-from donewhen.store.model_notes import FileModelNotes
+from donewhen.ports import ModelFacts, ModelNote, ModelReply
+from donewhen.store.model_notes import KeptModelNotes
 from donewhen.workers.agent.actions import looks_like_call
 from donewhen.workers.agent.window import BYTES_PER_TOKEN
 from donewhen.workers.tools import TOOLS
@@ -124,10 +124,10 @@ async def test_the_next_turn_of_the_run_begins_with_actions(agent: Agent) -> Non
 
 async def test_the_next_run_begins_with_actions_for_that_model_at_that_address(agent: Agent, tmp_path: Path) -> None:
     here = replace(OPTIONS, api_base="http://127.0.0.1:8080/v1")
-    agent.notes = FileModelNotes(tmp_path)
+    agent.notes = KeptModelNotes(tmp_path)
     await agent.plays([says("I would look."), action("report", state="finished", text="one")], options=here)
 
-    agent.notes = FileModelNotes(tmp_path)
+    agent.notes = KeptModelNotes(tmp_path)
     agent.context.said.clear()
     await agent.plays([action("report", state="finished", text="two")], options=here)
     assert not agent.model.requests[0].tools
@@ -154,11 +154,10 @@ async def test_what_was_called_before_a_restart_counts(agent: Agent) -> None:
 @each_row("content", ["", "{", "[]", '{"version": 9}', '{"version": 1, "models": {"m": 3}}'])
 def test_notes_that_cannot_be_read_say_nothing_and_are_written_anew(tmp_path: Path, content: str) -> None:
     (tmp_path / "models.json").write_text(content)
-    notes = FileModelNotes(tmp_path)
-    assert notes.calling("m", None) is None
-    assert notes.measured("m", None) is None
-    notes.note_calling("m", None, "actions")
-    assert FileModelNotes(tmp_path).calling("m", None) == "actions"
+    notes = KeptModelNotes(tmp_path)
+    assert notes.of("m", None) == ModelNote()
+    notes.add("m", None, ModelNote("actions"))
+    assert KeptModelNotes(tmp_path).of("m", None) == ModelNote("actions")
 
 
 # ------------------------------------------------------------------------------------- small windows
@@ -199,7 +198,7 @@ async def test_a_window_that_is_told_is_kept_for_the_next_turn_and_run(agent: Ag
     too_long = ModelFailed("the prompt is too long", "too_long", window=4_096)
     place = OPTIONS.model, OPTIONS.api_base
     await agent.plays([use("read_file", path="a.py"), too_long, report()])
-    assert agent.notes.window(*place) == 4_096
+    assert agent.notes.of(*place).window == 4_096
     await agent.plays([report()])
     short = agent.model.requests[0].messages[0].text
 
@@ -208,6 +207,6 @@ async def test_a_window_that_is_told_is_kept_for_the_next_turn_and_run(agent: Ag
     agent.served_window = lambda: next(told)
     await agent.plays([report()])
     assert len(short) < 0.8 * len(agent.model.requests[0].messages[0].text)
-    assert agent.notes.window(*place) == 64_000
+    assert agent.notes.of(*place).window == 64_000
     await agent.plays([report()], options=replace(OPTIONS, window=4_096))
     assert agent.model.requests[0].messages[0].text == short

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 
 from donewhen.app.gate import agents_of, runs_of_gate
 from donewhen.app.resolver import KnownFacts, Plugged, facts_in, refuse_unready, relocated, resolve
-from donewhen.app.rooms import ContainedWork, hidden_folders
+from donewhen.app.rooms import ContainedWork, hidden_folders, limits_of
 from donewhen.app.tracing import make_tracer
 from donewhen.app.workspace_context import WorkspaceContext, any_plugins
 from donewhen.core.agents import variables_of
@@ -36,7 +36,7 @@ from donewhen.evidence.probes.reading import WorkspaceProbes
 from donewhen.evidence.runner import CommandChecker
 from donewhen.evidence.text import Masking
 from donewhen.goalfile.files import WorkspaceGoalFiles
-from donewhen.ports import Checker, Judge, Ledger, ModelNotes, Processes, Rooms, Worker, no_editor_to_ask
+from donewhen.ports import Checker, Grants, Judge, Ledger, ModelNotes, Processes, Rooms, Worker, no_editor_to_ask
 from donewhen.settings.loading import Settings, retention
 from donewhen.store.faults import fault_from_environment
 from donewhen.store.folders import (
@@ -48,7 +48,7 @@ from donewhen.store.folders import (
     state_folder,
     workspace_folder,
 )
-from donewhen.store.model_notes import FileModelNotes
+from donewhen.store.model_notes import KeptModelNotes
 from donewhen.store.sqlite import SqliteLedger
 from donewhen.workers import WorkerParts
 from donewhen.workspace.folder import FolderWorkspace
@@ -58,16 +58,15 @@ from donewhen.workspace.news import folder_news
 from donewhen.workspace.objects import STORE, ObjectStore
 from donewhen.workspace.people import SystemPeople
 from donewhen.workspace.processes.running import SystemProcesses
-from donewhen.workspace.rooms.choosing import BestRooms
-from donewhen.workspace.rooms.mounting import Mounts
 from donewhen.workspace.rooms.places import sweep
+from donewhen.workspace.rooms.showing import RoomSpec
+from donewhen.workspace.rooms.trials import TrialRooms
 from donewhen.workspace.runtime import runtime_folder
 from donewhen.workspace.sharing import SharedWatcher
 
 if TYPE_CHECKING:
     from donewhen.app.models import FolderModels
     from donewhen.app.plugins import FolderPlugins
-    from donewhen.plugins.checks import PluginChecker
 
 CHECK_PREFIX = "check:"
 """The prefix of a check that a plugin brings."""
@@ -147,7 +146,7 @@ def engine_setup(
     masking = Masking(context.environment, context.secrets)
     tracer, variables = make_tracer(context.environment(), masking.mask), checker.variables
     opened = [] if models is None else [models]
-    notes = FileModelNotes(folder.parents[1])
+    notes = KeptModelNotes(folder.parents[1])
 
     def key(role: CallRole, model: str, options: RunOptions) -> str | None:
         from donewhen.app.keys import key_for  # lazy: most goals are proven without a model
@@ -161,7 +160,7 @@ def engine_setup(
         program=lambda name: _program_at(root, name, variables().get("PATH")),
         key=key,
         in_an_editor=context.ask_editor is not no_editor_to_ask,
-        measured=notes.measured,
+        measured=lambda model, place: notes.of(model, place).measured,
     )
 
     def folder_models() -> FolderModels:
@@ -209,7 +208,7 @@ def engine_setup(
         glance=lambda: FolderWorkspace(root, kept, watch=False, excluded=(folder.parents[1],)),
         checker=_CheckerWithPlugins(checker, plugins),
         prepare=contained.prepare,
-        rooms=_rooms(folder, processes, checker, context, bytecode, runtime, current()),
+        rooms=_rooms(root, folder, processes, checker, context, bytecode, runtime, current()),
         affected_command=partial(affected_command, root),
         hidden_checks=lambda: {one.name: one.command for one in current().hidden_checks},
         probes=WorkspaceProbes(variables),
@@ -247,6 +246,7 @@ def _warm(settings: Settings, models: Callable[[], FolderModels]) -> None:
 
 
 def _rooms(
+    root: Path,
     folder: Path,
     processes: Processes,
     checker: CommandChecker,
@@ -272,8 +272,9 @@ def _rooms(
 
     contained = settings.contains_checks
     network = settings.network or not contained  # that of the checks which trials repeat
-    mounts = Mounts(hidden=hidden_folders(folder, runtime), cached=(bytecode,), network=network, contained=contained)
-    return BestRooms(folder / "rooms", processes, inside, checker.variables, mounts)
+    grants = Grants(network=network, reads=(bytecode,), limits=limits_of(settings))
+    spec = RoomSpec("layered", root, hidden_folders(folder, runtime), grants, contained)
+    return TrialRooms(spec, folder / "rooms", processes, inside, checker.variables)
 
 
 def open_models(
@@ -397,32 +398,27 @@ class _CheckerWithPlugins:
         self._plugins = plugins
 
     async def run(self, check: Check, *, timeout: float, token: str, test_run: bool = False) -> CheckResult:
-        if not _is_plugins(check):
-            return await self._commands.run(check, timeout=timeout, token=token, test_run=test_run)
         try:
-            checker = self._checker()
+            checker = self._of(check)
         except DoneWhenError as error:
             return CheckResult(check.id, check.command, Outcome.NOT_RUN, str(error))
-        if check.command.split()[0].removeprefix(CHECK_PREFIX) not in checker.checks:
-            names = ", ".join(sorted(checker.checks)) or "none"
-            reason = f"no plugin provides the check {check.command.split()[0]} (available: {names})"
-            return CheckResult(check.id, check.command, Outcome.NOT_RUN, reason)
         return await checker.run(check, timeout=timeout, token=token, test_run=test_run)
 
     def environment(self, check: Check) -> str:
-        if not _is_plugins(check):
-            return self._commands.environment(check)
         try:
-            return self._checker().environment(check)
+            return self._of(check).environment(check)
         except DoneWhenError:
             return self._commands.environment(check)
 
     async def editor_report(self, requirement: Requirement) -> EditorReport:
         return await self._commands.editor_report(requirement)
 
-    def _checker(self) -> PluginChecker:
-        return self._plugins().checker(self._commands)
-
-
-def _is_plugins(check: Check) -> bool:
-    return check.command.lstrip().startswith(CHECK_PREFIX)
+    def _of(self, check: Check) -> Checker:
+        """Who runs it. Raises what opening plugins raises, and UsageError where none of them provides it."""
+        if not check.command.lstrip().startswith(CHECK_PREFIX):
+            return self._commands
+        checker, word = self._plugins().checker(self._commands), check.command.split()[0]
+        if word.removeprefix(CHECK_PREFIX) not in checker.checks:
+            names = ", ".join(sorted(checker.checks)) or "none"
+            raise UsageError(f"no plugin provides the check {word} (available: {names})")
+        return checker

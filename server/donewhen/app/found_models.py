@@ -22,10 +22,10 @@ from donewhen.core.errors import ModelFailed
 from donewhen.evidence.text import Masking
 from donewhen.models.hosted import as_calls, in_words
 from donewhen.models.keys import OPTIONAL_KEYS, OWN_KEY, PROVIDER_KEYS
-from donewhen.ports import Calling, Model, ModelRequest, ToolSpec
+from donewhen.ports import Calling, Model, ModelNote, ModelRequest, ToolSpec
 from donewhen.settings.loading import Settings
 from donewhen.store.folders import state_folder
-from donewhen.store.model_notes import FileModelNotes
+from donewhen.store.model_notes import KeptModelNotes
 
 SERVERS: Mapping[str, int] = {"Ollama": 11434, "llama.cpp": 8080, "vLLM": 8000, "LM Studio": 1234}
 """The port where each listens unless told otherwise."""
@@ -191,10 +191,7 @@ async def try_model(
             "or start its server with a tool parser (llama.cpp: --jinja; vLLM: --enable-auto-tool-choice)"
         )
         return Trial("words", said, window)
-    notes = FileModelNotes(folder)
-    notes.note_calling(model, api_base, calling)
-    if window is not None:
-        notes.note_window(model, api_base, window)
+    KeptModelNotes(folder).add(model, api_base, ModelNote(calling, window))
     ways: Mapping[Calling, str] = {
         "tools": "it calls tools",
         "actions": "it calls no tools, and gives actions under a schema: the agent asks it that way from now on",

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from donewhen.regular import read_text
+from donewhen.regular import read_text, write_whole
 from donewhen.store.folders import TREES, kept_folder, workspace_folder
 
 FILE = "gate.json"
@@ -77,9 +77,7 @@ def read_record(root: Path, state_dir: Path | None) -> GateRecord:
 def keep_record(root: Path, state_dir: Path | None, record: GateRecord) -> None:
     """Keeps it, in place of what was kept. Raises OSError, and LedgerUnavailable."""
     folder = workspace_folder(kept_folder(root, state_dir).parents[1], root)
-    unfinished = folder / f".{FILE}.tmp"
-    unfinished.write_text(json.dumps(asdict(record), ensure_ascii=True), encoding="utf-8")
-    unfinished.replace(folder / FILE)
+    write_whole(folder / FILE, json.dumps(asdict(record), ensure_ascii=True))
 
 
 def agents_of(folder: Path, run_id: str) -> Collection[tuple[int, str]]:

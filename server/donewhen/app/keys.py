@@ -12,7 +12,7 @@ from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
 from donewhen.core.verdict import panel
 from donewhen.models.catalogue import at_its_provider, provider_of
 from donewhen.models.keys import OWN_KEY, usual_keys
-from donewhen.settings.loading import Choices
+from donewhen.settings.table import Choices
 
 
 def key_for(

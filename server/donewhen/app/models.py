@@ -20,7 +20,7 @@ from donewhen.models.hosted import SILENCE, Abilities, HostedModel, Transport
 from donewhen.models.hosting import ModelHost
 from donewhen.models.keys import find_base
 from donewhen.models.routing import Routes
-from donewhen.ports import AskEditor, Judge, Price, no_editor_to_ask
+from donewhen.ports import AskEditor, Judge, no_editor_to_ask
 from donewhen.settings.loading import Settings
 from donewhen.store.verdicts import FileVerdicts
 from donewhen.workspace.processes.running import SystemProcesses
@@ -111,9 +111,6 @@ class FolderModels:
     def _model(self, role: CallRole, name: str, api_base: str | None, options: RunOptions) -> HostedModel:
         base = self._base(name, api_base)
         settings = self._settings()
-        prices = settings.prices
-        own = {key: Price(one.input, one.output, one.cached) for key, one in prices.items()}
-        windows = {key: one.window for key, one in prices.items() if one.window is not None}
 
         def key() -> str | None:
             return key_for(role, name, options, self._environment(), self._secrets, self._settings().own)
@@ -123,8 +120,8 @@ class FolderModels:
             self._routes,
             key=key,
             api_base=base,
-            facts=facts_of(name, base, own, windows),
-            custom_price=name in own,
+            facts=facts_of(name, base, settings.prices),
+            custom_price=name in settings.prices,
             role=role,
             mask=self._mask,
             abilities=self._abilities.setdefault((name, base), abilities() if is_editors(name) else Abilities()),

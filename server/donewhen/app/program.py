@@ -30,7 +30,8 @@ from donewhen.engine.setup import EngineSetup, Start, SystemClock
 from donewhen.evidence.text import Masking
 from donewhen.judges.alone import judge_goal
 from donewhen.ports import Checker, Judge, Ledger, Owner, Plugins, Worker, Workspace
-from donewhen.settings.loading import Choices, Settings, load_settings
+from donewhen.settings.loading import Settings, load_settings
+from donewhen.settings.table import Choices
 from donewhen.store.faults import fault_from_environment
 from donewhen.store.folders import ledger_file, private_folder, state_folder, workspace_folder
 from donewhen.store.memory import MemoryLedger

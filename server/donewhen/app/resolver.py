@@ -29,23 +29,23 @@ from donewhen.engine.runs import changed_limits
 from donewhen.engine.setup import Start
 from donewhen.evidence.text import is_sensitive
 from donewhen.installation import ModelExtra, how_to_get
-from donewhen.ports import Measured, ModelFacts, Price, of_an_editor
+from donewhen.ports import Measured, ModelFacts, of_an_editor
 from donewhen.settings.kinds import BadValue, refused_choice
-from donewhen.settings.loading import ModelPrice, Settings, goal_with_settings, price_example, user_settings_file
+from donewhen.settings.loading import Settings, goal_with_settings, user_settings_file
+from donewhen.settings.personal import price_example
 from donewhen.settings.table import BY_NAME
 
-Facts = Callable[[str, str | None, Mapping[str, ModelPrice]], ModelFacts]
+Facts = Callable[[str, str | None, Mapping[str, ModelFacts]], ModelFacts]
 
 
 def facts_in(environment: Callable[[], Mapping[str, str]]) -> Facts:
     """The catalogue's facts on a model that is served where this environment and the person say."""
 
-    def facts(model: str, api_base: str | None, prices: Mapping[str, ModelPrice]) -> ModelFacts:
+    def facts(model: str, api_base: str | None, prices: Mapping[str, ModelFacts]) -> ModelFacts:
         from donewhen.models.catalogue import facts_of, provider_of  # lazy: it reads a file of prices
         from donewhen.models.keys import find_base
 
-        known = {name: Price(one.input, one.output, one.cached) for name, one in prices.items()}
-        return facts_of(model, api_base or find_base(provider_of(model), environment()), known)
+        return facts_of(model, api_base or find_base(provider_of(model), environment()), prices)
 
     return facts
 
@@ -241,11 +241,11 @@ def _agent(model: str | None, options: StartOptions, settings: Settings) -> Agen
     if model is None:
         raise NoModel
     _refuse_unreadable("model", model)
-    price = settings.prices.get(model)
+    own = settings.prices.get(model, ModelFacts())
     agent = AgentOptions(model, options.api_base or settings.pick("api_base"), settings.pick("temperature"))
     return _with(
         agent,
-        window=settings.pick("window") or (price.window if price is not None else None),
+        window=settings.pick("window") or own.window,
         tool_calls=settings.pick("max_tool_calls"),
         turn_tokens=settings.pick("max_turn_tokens"),
     )

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Unpack
 
 from donewhen.core.agents import agents_in
-from donewhen.core.errors import WorkspaceError
 from donewhen.core.events import RunOptions
 from donewhen.core.workers import is_program
-from donewhen.ports import Grants, LiveRooms, Processes, ProcessOptions, ProcessResult, RoomLimits
+from donewhen.ports import Grants, LiveRooms, Processes, RoomLimits
 from donewhen.regular import expanded
 from donewhen.settings.loading import Settings, user_settings_file
 from donewhen.workspace.rooms.live import MountedLiveRooms
-from donewhen.workspace.rooms.mounting import Mounts
 from donewhen.workspace.rooms.plain import EachInARoom, PlainRooms
 
 
@@ -62,7 +58,7 @@ class ContainedWork:
 
     def processes(self, options: RunOptions) -> Processes:
         """Runs one command after another, each in its own room if the run is contained."""
-        return EachInARoom(self.rooms(options), self.grants(options))
+        return EachInARoom(lambda: (self.rooms(options), self.grants(options)))
 
     def grants(self, options: RunOptions) -> Grants:
         """What the run's commands may do in their rooms, by its options and the person's settings."""
@@ -83,42 +79,24 @@ class ContainedWork:
         """Runs checks: each in its own room if the person's settings say so, and then checks may change these folders
         too. Else they run as the person."""
 
-        def chosen() -> Processes:
+        def chosen() -> tuple[LiveRooms, Grants]:
             settings = self._settings()
-            if not settings.contains_checks:
-                return self._processes
             writes = (*written, *self._places(settings.pick("room_writes")))
             reads = tuple(self._places(settings.pick("room_reads")))
             grants = Grants(network=settings.network, writes=writes, reads=reads, limits=limits_of(settings))
-            return EachInARoom(self._live_rooms(), grants)
+            return self._live_rooms() if settings.contains_checks else PlainRooms(self._processes), grants
 
-        return _Checks(chosen)
+        return EachInARoom(chosen)
 
     def _places(self, named: Sequence[str] | None) -> list[Path]:
         return [self._root / expanded(name) for name in named or ()]
 
     def _live_rooms(self) -> MountedLiveRooms:
         if self._live is None:
-            mounts = Mounts(hidden=hidden_folders(self._folder, self._runtime))
-            self._live = MountedLiveRooms(
-                self._root, self._folder / "rooms", self._variables, mounts, outside=self._processes
-            )
+            hidden = hidden_folders(self._folder, self._runtime)
+            rooms = self._folder / "rooms"
+            self._live = MountedLiveRooms(self._root, rooms, self._variables, hidden, outside=self._processes)
         return self._live
-
-
-class _Checks:
-    """`ports.Processes` of checks. If they must run in rooms and none can be opened, nothing runs."""
-
-    def __init__(self, chosen: Callable[[], Processes]) -> None:
-        self._chosen = chosen
-
-    async def run(self, command: str | Sequence[str], **options: Unpack[ProcessOptions]) -> ProcessResult:
-        """See `ports.Processes`."""
-        processes = self._chosen()
-        try:
-            return await processes.run(command, **options)
-        except WorkspaceError as error:
-            return ProcessResult(None, "", 0, "", 0.0, time.time(), spawn_error=str(error))
 
 
 def limits_of(settings: Settings) -> RoomLimits:

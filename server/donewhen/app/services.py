@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from donewhen.app.doctor import DoctorFacts
+    from donewhen.app.doctor import DoctorReport
     from donewhen.app.workspace_context import WorkspaceContext
     from donewhen.core.work import Usage
     from donewhen.engine.api import Runs
@@ -94,11 +94,11 @@ async def survey(look: Look) -> Survey:
     return await survey(place, execute=look.execute, tries=look.tries, patience=look.patience)
 
 
-def doctor_facts(root: Path, settings: Settings) -> DoctorFacts:
-    """See `app.doctor.doctor_facts`."""
-    from donewhen.app.doctor import doctor_facts
+def examined(root: Path, settings: Settings, environ: Mapping[str, str]) -> DoctorReport:
+    """See `app.doctor.examined`."""
+    from donewhen.app.doctor import examined
 
-    return doctor_facts(root, settings)
+    return examined(root, settings, environ)
 
 
 def has_record(root: Path, state_dir: Path | None) -> bool:
@@ -138,7 +138,7 @@ class Services:
         open_adviser
     )
     survey: Callable[[Look], Coroutine[Any, Any, Survey]] = survey
-    doctor_facts: Callable[[Path, Settings], DoctorFacts] = doctor_facts
+    examined: Callable[[Path, Settings, Mapping[str, str]], DoctorReport] = examined
     has_record: Callable[[Path, Path | None], bool] = has_record
     secrets_masked: Callable[[str, Mapping[str, str]], str] = secrets_masked
     until_gone: Callable[[int], Awaitable[None]] = until_gone

@@ -13,7 +13,7 @@ from donewhen.ports import AskEditor, no_editor_to_ask
 if TYPE_CHECKING:
     from donewhen.core.people import Where
     from donewhen.ports import EditorView
-    from donewhen.settings.loading import Approvals
+    from donewhen.settings.personal import Approvals
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,8 +58,6 @@ def _temporary_folder() -> Path:
 class Narration:
     """Reports a run turn by turn: what the worker did and claimed, what the server found, what it refused and why."""
 
-    follows = False
-
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
         self._begun = False

@@ -25,11 +25,6 @@ class Display(Protocol):
 
     def show(self, view: RunView) -> None: ...
 
-    @property
-    def follows(self) -> bool:
-        """Whether `did` shows anything: otherwise the steps needn't be computed."""
-        ...
-
     def did(self, steps: Sequence[RunStep]) -> None:
         """The worker's new steps, finished or in progress."""
         ...
@@ -50,8 +45,6 @@ class Display(Protocol):
 class JsonDisplay:
     """One snapshot per line, with the steps that ended since the previous line. `finish` adds no line if the last one
     already shows that view."""
-
-    follows = True
 
     def __init__(self, terminal: Terminal, root: Path) -> None:
         self._terminal, self._root = terminal, root
@@ -86,8 +79,6 @@ class JsonDisplay:
 
 class LinesDisplay:
     """A line for each relevant change, and a few for each step of the worker."""
-
-    follows = True
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
@@ -139,8 +130,6 @@ STYLES = {
 
 class LiveDisplay:
     """Redraws one picture; the last one stays on the screen. The worker's steps are printed above it."""
-
-    follows = True
 
     def __init__(self, terminal: Terminal) -> None:
         self._console = Console(file=terminal.stdout, force_terminal=True, highlight=False)

@@ -19,57 +19,50 @@ AGENTS = ("claude", "codex", "cursor", "gemini", "copilot", "vscode", "openhands
 REMEMBERED = ("run", "workspace")
 
 _OWN = {
-    "init": ("goal_commands.init", "draft GOAL.md with the checks detected in this project; never overwrites"),
-    "preflight": ("goal_commands.preflight", "review a goal before running it: what is vague, what nothing can decide"),
-    "check": ("goal_commands.check", "check once whether the goal is proven, without changing anything"),
-    "run": ("run_commands.run", "work on a goal: a goal file, or an objective to draft one from"),
-    "resume": ("run_commands.resume", "resume a paused, interrupted, halted or limited run"),
-    "status": ("quick_status.status", "show how a run stands (by default the newest one)"),
-    "list": ("quick_status.list_runs", "list all runs of this workspace"),
-    "pause": ("person_commands.pause", "pause a run"),
-    "stop": ("person_commands.stop", "end a run as cancelled"),
-    "answer": ("person_commands.answer", "answer a question that a run asks"),
-    "waive": ("person_commands.waive", "drop a requirement from a run, with a reason"),
-    "accept": ("person_commands.accept", "accept an integrity finding, or all of them, with a reason"),
-    "dispute": ("person_commands.dispute", "have a requirement judged again, with a note"),
-    "hint": ("person_commands.hint", "tell the worker of a run something while it works"),
-    "diff": (
-        "record_commands.diff",
-        "print what a run changed (by default the newest one), and what has changed since",
-    ),
-    "report": ("record_commands.report", "print the receipt of a run (by default the newest one)"),
-    "revert": ("person_commands.revert", "put files back as they were after an iteration"),
-    "gc": ("collecting.collect", "remove old runs from the record and pack what remains; --keep RUN keeps one"),
-    "serve": ("serving.serve", "start the language server"),
-    "guard": ("run_commands.guard", "keep a complete goal proven: check again after every edit, until Ctrl-C"),
-    "gate": ("gate.hook.gate", "answer the hook that an agent calls before it stops: continue, or done"),
-    "demo": ("demo.demo", "watch a run on a sample project; needs no model and no network"),
-    "doctor": ("doctor.doctor", "show what is installed and available on this machine"),
-    "models": ("models.models", "list the available models, or try one with a test call"),
-    "settings": ("settings.settings", "show what is in force, and where each value comes from"),
-    "completion": ("completion.completion", "print the script by which a shell completes commands and options"),
+    "Every day": {
+        "init": ("goal_commands.init", "draft GOAL.md with the checks detected in this project; never overwrites"),
+        "preflight": (
+            "goal_commands.preflight",
+            "review a goal before running it: what is vague, what nothing can decide",
+        ),
+        "check": ("goal_commands.check", "check once whether the goal is proven, without changing anything"),
+        "run": ("run_commands.run", "work on a goal: a goal file, or an objective to draft one from"),
+        "resume": ("run_commands.resume", "resume a paused, interrupted, halted or limited run"),
+        "status": ("quick_status.status", "show how a run stands (by default the newest one)"),
+        "guard": ("run_commands.guard", "keep a complete goal proven: check again after every edit, until Ctrl-C"),
+        "demo": ("demo.demo", "watch a run on a sample project; needs no model and no network"),
+        "doctor": ("doctor.doctor", "show what is installed and available on this machine"),
+        "models": ("models.models", "list the available models, or try one with a test call"),
+        "settings": ("settings.settings", "show what is in force, and where each value comes from"),
+    },
+    "What only a person does": {
+        "answer": ("person_commands.answer", "answer a question that a run asks"),
+        "hint": ("person_commands.hint", "tell the worker of a run something while it works"),
+        "pause": ("person_commands.pause", "pause a run"),
+        "stop": ("person_commands.stop", "end a run as cancelled"),
+        "waive": ("person_commands.waive", "drop a requirement from a run, with a reason"),
+        "accept": ("person_commands.accept", "accept an integrity finding, or all of them, with a reason"),
+        "dispute": ("person_commands.dispute", "have a requirement judged again, with a note"),
+        "revert": ("person_commands.revert", "put files back as they were after an iteration"),
+    },
+    "The record": {
+        "list": ("quick_status.list_runs", "list all runs of this workspace"),
+        "diff": (
+            "record_commands.diff",
+            "print what a run changed (by default the newest one), and what has changed since",
+        ),
+        "report": ("record_commands.report", "print the receipt of a run (by default the newest one)"),
+        "gc": ("collecting.collect", "remove old runs from the record and pack what remains; --keep RUN keeps one"),
+    },
+    MANY: {},
+    PROGRAMS: {
+        "gate": ("gate.hook.gate", "answer the hook that an agent calls before it stops: continue, or done"),
+        "serve": ("serving.serve", "start the language server"),
+        "completion": ("completion.completion", "print the script by which a shell completes commands and options"),
+    },
 }
-"""Each command: the function that performs it, by its module below `cli`, and what it does."""
-
-_OWN_GROUPS = {
-    "Every day": (
-        "init",
-        "preflight",
-        "check",
-        "run",
-        "resume",
-        "status",
-        "guard",
-        "demo",
-        "doctor",
-        "models",
-        "settings",
-    ),
-    "What only a person does": ("answer", "hint", "pause", "stop", "waive", "accept", "dispute", "revert"),
-    "The record": ("list", "diff", "report", "gc"),
-    MANY: (),
-    PROGRAMS: ("gate", "serve", "completion"),
-}
+"""The commands by what they are for: each with the function that performs it, by its module below `cli`, and what it
+does."""
 
 
 def _with_extras(names: Iterable[str], extras: Iterable[Extra]) -> tuple[str, ...]:
@@ -80,13 +73,17 @@ def _with_extras(names: Iterable[str], extras: Iterable[Extra]) -> tuple[str, ..
     return tuple(placed)
 
 
-PERFORMED_BY = {name: place for name, (place, _) in _OWN.items()}
+PERFORMED_BY = {name: place for rows in _OWN.values() for name, (place, _) in rows.items()}
 """Of commands that no extra has. They are imported by name, so that a call pays only for its own."""
-_ABOUT = {**{name: about for name, (_, about) in _OWN.items()}, **{name: one.about for name, one in OF_EXTRAS.items()}}
-COMMANDS = {name: _ABOUT[name] for name in _with_extras(_OWN, OF_EXTRAS.values())}
 COMMAND_GROUPS = {
     title: _with_extras(names, (one for one in OF_EXTRAS.values() if one.group == title))
-    for title, names in _OWN_GROUPS.items()
+    for title, names in _OWN.items()
+}
+_ABOUT = {name: about for rows in _OWN.values() for name, (_, about) in rows.items()}
+COMMANDS = {
+    name: _ABOUT[name] if name in _ABOUT else OF_EXTRAS[name].about
+    for names in COMMAND_GROUPS.values()
+    for name in names
 }
 
 

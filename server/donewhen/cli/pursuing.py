@@ -103,11 +103,10 @@ class Pursuit:
                 if questions is not None:
                     questions.update(view)
                 if questions is None or not questions.asking:
-                    if self.display.follows:
-                        did = await self.runs.steps(run_id, version)
-                        version = did.version
-                        # Its steps before a resumption were reported then; but a hint may be read only now.
-                        self.display.did([one for one in did.steps if one.at >= since or one.kind == "hint"])
+                    did = await self.runs.steps(run_id, version)
+                    version = did.version
+                    # Its steps before a resumption were reported then; but a hint may be read only now.
+                    self.display.did([one for one in did.steps if one.at >= since or one.kind == "hint"])
                     self.display.show(view)
                 if self._nobody_can_answer(view):
                     asked = view.state.interrupts[0]

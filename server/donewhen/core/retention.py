@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -52,8 +52,8 @@ class Plan:
     staying: tuple[tuple[str, Because], ...]
 
 
-def plan(runs: Sequence[OnRecord], policy: Retention, now: float, used: Collection[int] = ()) -> Plan:
-    """`runs` are the newest first. `used`: sizes of what is kept besides, in bytes."""
+def plan(runs: Sequence[OnRecord], policy: Retention, now: float) -> Plan:
+    """`runs` are the newest first."""
     rank: Counter[tuple[str | None, str]] = Counter()
     going: dict[str, Going] = {}
     staying: dict[str, Because] = {}
@@ -69,7 +69,7 @@ def plan(runs: Sequence[OnRecord], policy: Retention, now: float, used: Collecti
             going[run.run_id] = Going(run.run_id, "age", run.bytes)
         else:
             staying[run.run_id] = "recent"
-    left = sum(used) + sum(run.bytes for run in runs if run.run_id not in going)
+    left = sum(run.bytes for run in runs if run.run_id not in going)
     for run in reversed(runs):
         if policy.size is None or left <= policy.size:
             break

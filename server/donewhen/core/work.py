@@ -30,6 +30,24 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars per million tokens. `cached` is for input that the provider had cached, None: as `input`."""
+
+    input: float
+    output: float
+    cached: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What is known of a model; None is unknown. Tokens."""
+
+    window: int | None = None
+    max_output: int | None = None
+    price: Price | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Usage:
     """Tokens and US dollars. `usd` is None if the cost isn't known, never 0. A worker reports its own with a
     `TurnResult`.

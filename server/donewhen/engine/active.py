@@ -48,8 +48,6 @@ from donewhen.ports import (
 
 T = TypeVar("T")
 MAX_PATHS = 200
-SNAPSHOT_EVERY = 5_000
-"""Entries."""
 MAX_PERSONS_PATHS = 5_000
 """What a person changed becomes the original that the proof is tried against."""
 LENT_FOR = 5.0
@@ -88,8 +86,6 @@ class ActiveRun:
         self.parts = parts
         self.token = token
         self.state = state
-        self._snapshot = 0
-        """The sequence of the last state that was kept beside the entries."""
         self.watch = Stopwatch(parts.setup.clock)
         self.activity: str | None = None
         self._asked_at: float | None = None
@@ -181,9 +177,6 @@ class ActiveRun:
     async def append(self, event: Event, *, durable: bool = True) -> RunState:
         """Records an event, then applies it to the state. Once begun it ends, even if the caller is cancelled: what is
         on disk is always in the state too."""
-        at_once = self.parts.setup.ledger.append_at_once
-        if at_once is not None:
-            return await self._apply_entry(at_once(self.run_id, event, self.parts.setup.clock.now(), self.watch.lap()))
         return await asyncio.shield(asyncio.ensure_future(self._append(event, durable)))
 
     async def append_next(self, event: Event) -> bool:
@@ -431,7 +424,6 @@ class ActiveRun:
             # doesn't come back.
             try:
                 await self.parts.setup.ledger.set_live(self.run_id, live)
-                await self._keep_snapshot()
             except RecordGone:
                 raise
             except LedgerError:
@@ -450,14 +442,6 @@ class ActiveRun:
                 while not self.state.time_counts and self.activity == activity:
                     self._stirred.clear()
                     await self._stirred.wait()
-
-    async def _keep_snapshot(self) -> None:
-        """Now and then in a long run, so that whoever reads it, after a crash too, has little to read."""
-        state = self.state
-        if state.sequence - self._snapshot >= SNAPSHOT_EVERY:
-            self._snapshot = state.sequence
-            with contextlib.suppress(ValueError):
-                await self.parts.setup.ledger.keep_snapshot(state)
 
     @contextlib.contextmanager
     def lent_workspace(self) -> Generator[Workspace]:

@@ -137,8 +137,7 @@ class RevisionView:
     def __init__(self, run: ActiveRun, revision: str) -> None:
         self._run = run
         self._revision = revision
-        self._changed: Sequence[str] | None = None
-        self._diff: str | None = None
+        self._known: dict[str, Any] = {}
         self._recording = asyncio.Lock()
         self._recorded: dict[Observation, Evidence] = {}
         """What several members of a panel are shown is put on record once."""
@@ -157,33 +156,28 @@ class RevisionView:
         return self._run.parts.workspace.files()
 
     async def changed(self) -> Sequence[str]:
-        workspace, base, revision = self._run.parts.workspace, self._run.state.files.first_checkpoint, self._revision
-        if base is None:
-            return ()
-        async with self._one_at_a_time:
-            if self._changed is None:
-                self._changed = await self._compared(lambda: workspace.changed_between(base, None, revision=revision))
-            return tuple(sorted(self._changed or ()))
+        compare = self._run.parts.workspace.changed_between
+        return tuple(sorted(await self._compared("changed", compare) or ()))
 
     async def diff(self) -> str:
-        workspace, base, revision = self._run.parts.workspace, self._run.state.files.first_checkpoint, self._revision
-        if base is None:
-            return ""
-        async with self._one_at_a_time:
-            if self._diff is None:
-                self._diff = await self._compared(lambda: workspace.diff(base, None, revision=revision))
-            return self._diff or ""
+        return await self._compared("diff", self._run.parts.workspace.diff) or ""
 
-    async def _compared(self, compare: Callable[[], Awaitable[T]]) -> T | None:
-        """None if the files aren't those of the revision: the judge goes on without. That they moved is on record
-        then, and what it says is dropped; where they came back at once, it is tried again."""
-        for _ in range(TRIES):
-            with contextlib.suppress(OtherRevision):
-                return await compare()
-            await self._run.look("person" if self._run.state.waits_for_person else "check")
-            if self._run.state.revision != self._revision:
-                break
-        return None
+    async def _compared(self, what: str, compare: Callable[..., Awaitable[T]]) -> T | None:
+        """Once, with the tree before the first turn. None without one, or if the files aren't those of the revision:
+        the judge goes on without. That they moved is on record then, and what it says is dropped; where they came back
+        at once, it is tried again."""
+        base = self._run.state.files.first_checkpoint
+        if base is None:
+            return None
+        async with self._one_at_a_time:
+            for _ in range(TRIES if what not in self._known else 0):
+                with contextlib.suppress(OtherRevision):
+                    self._known[what] = await compare(base, None, revision=self._revision)
+                    break
+                await self._run.look("person" if self._run.state.waits_for_person else "check")
+                if self._run.state.revision != self._revision:
+                    break
+            return self._known.get(what)
 
     async def read(self, path: str) -> bytes:
         workspace = self._run.parts.workspace

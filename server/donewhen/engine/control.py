@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 from donewhen.core import events as e
 from donewhen.core.acts import (
@@ -111,7 +112,8 @@ class Control:
         await self.act(run_id, act)
         if run is None or run_id in self._active:
             return await self._registry.known_view(run_id)
-        return self._registry.last_view(run)
+        # This process has let go of it: its record may be closed by now.
+        return self._registry.watched_view(run.state, replace(run.live, activity=None))
 
     async def act(self, run_id: str, act: Act) -> ActOutcome:
         """Done here, or by the process that pursues the run."""

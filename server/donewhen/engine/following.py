@@ -113,7 +113,8 @@ class Following:
             if not pursued and known is not None and known[0] == summary.updated_at:
                 continue
             try:
-                view = registry.watched_view(await registry.records.view(summary.run_id))
+                state = await registry.records.state(summary.run_id)
+                view = registry.watched_view(state, await registry.setup.ledger.live(summary.run_id))
             except (UnreadableRun, UnknownRun):
                 continue  # it is listed as that, or was removed since it was listed
             if summary.run_id in registry.active:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from donewhen.core.errors import no_such_run
 from donewhen.core.evidence import Evidence
 from donewhen.engine.api import ChangedFile, RunSteps, RunView
-from donewhen.engine.records import in_pieces, kept_after, view_of
+from donewhen.engine.records import in_pieces, kept_after
 from donewhen.engine.registry import Registry
 from donewhen.engine.results import committed_as, comparable
 from donewhen.engine.steps import Followers, Steps
@@ -91,9 +91,7 @@ class Reading:
         return await self._ledger.evidence(run_id, evidence_id)
 
     async def report(self, run_id: str) -> RunView:
-        registry, state = self._registry, await self._records.in_full(run_id)
-        live = await self._ledger.live(run_id)
-        return await registry.as_now(view_of(registry.setup.root, state, live, owned=run_id in registry.active))
+        return await self._registry.as_now(await self._records.in_full(run_id))
 
     async def commit(self, run_id: str) -> str | None:
         state = await self._records.state(run_id)

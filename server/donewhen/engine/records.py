@@ -6,35 +6,32 @@ import asyncio
 import contextlib
 import json
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 from donewhen.core import events as e
 from donewhen.core.calls import CallFinished, CallStarted, ToolFinished
 from donewhen.core.errors import (
-    LedgerError,
     LedgerUnavailable,
     UnknownName,
     UnknownRun,
     UnreadableRun,
     no_such_run,
 )
-from donewhen.core.evidence import CheckResult, EditorReport, Evidence, PastResult
+from donewhen.core.evidence import CheckResult, PastResult
 from donewhen.core.fold.audit import remembered
 from donewhen.core.fold.dispatch import fold_read
 from donewhen.core.markdown import evidence_markdown
-from donewhen.core.proof import Present, assess
+from donewhen.core.proof import assess
 from donewhen.core.state import IterationRecord, KeptTree, RunState
 from donewhen.core.verdict import RequirementView
-from donewhen.core.work import Claim, TurnResult, WorkerStep
-from donewhen.engine.api import CallSummary, CheckSummary, IterationDetail, RunView
-from donewhen.ports import Ledger, Live, RunSummary
-from donewhen.regular import read_text
+from donewhen.core.work import Claim, TurnResult
+from donewhen.engine.api import CallSummary, CheckSummary, IterationDetail
+from donewhen.ports import Ledger, RunSummary
+from donewhen.regular import read_text, write_whole
 
 PIECE = 100
 MAX_STEPS = 200
-LONG = 2_000
-"""Entries: so many are not read again, if the state that they add up to can be kept."""
 EVIDENCE = "evidence"
 """The folder, in that of a workspace's state, of evidence as files: made when somebody asks for one."""
 
@@ -42,8 +39,7 @@ EVIDENCE = "evidence"
 class Records:
     """The runs of one ledger, folded as far as they were read: reading again costs only what is new."""
 
-    def __init__(self, root: Path, folder: Path, ledger: Ledger) -> None:
-        self._root = root
+    def __init__(self, folder: Path, ledger: Ledger) -> None:
         self._folder = folder
         self._ledger = ledger
         self._states: dict[str, RunState] = {}
@@ -52,24 +48,16 @@ class Records:
 
     async def state(self, run_id: str) -> RunState:
         """Raises UnknownRun and UnreadableRun."""
-        known = self._states.get(run_id) or await self._ledger.snapshot(run_id)
+        known = self._states.get(run_id)
         since = known.sequence if known else 0
         async for entry in in_pieces(await self._ledger.entries(run_id, since)):
             known = fold_read(run_id, known, entry)
         if known is None:
             raise no_such_run(run_id)
-        if known.sequence - since >= LONG and not known.lifecycle.broken:
-            # It is known already: that it can't be kept for the next time keeps nobody from reading it.
-            with contextlib.suppress(LedgerError, ValueError):
-                await self._ledger.keep_snapshot(known)
         kept = self._states.get(run_id)
         if kept is None or kept.sequence < known.sequence:
             self._states[run_id] = known
         return known
-
-    async def view(self, run_id: str) -> RunView:
-        state = await self.state(run_id)
-        return view_of(self._root, state, await self._ledger.live(run_id), owned=False)
 
     async def newest(self) -> Sequence[RunState]:
         """The newest run and the newest audit of each goal, newest first; audits only where newer than the run. What
@@ -131,19 +119,22 @@ class Records:
     async def iteration(self, run_id: str, number: int) -> IterationDetail:
         """One iteration in full; 0 is the baseline audit. Raises UnknownName if there is none."""
         await self.state(run_id)
-        gathered = _Gathered(number)
+        found: list[e.Entry] = []
         state: RunState | None = None
+        verdict: tuple[RequirementView, ...] = ()
+        current, begun, seconds = 0, 0, 0.0
         async for entry in in_pieces(await self._ledger.entries(run_id)):
             state = fold_read(run_id, state, entry)
-            gathered.add(entry)
-            if gathered.current == number and isinstance(entry.event, e.AuditFinished | e.JudgeFinished):
-                gathered.verdict = assess(state)
-                gathered.seconds = (
-                    state.progress.iterations[-1].seconds if number and state.progress.iterations else state.elapsed
-                )
-        if not gathered.seen:
+            if isinstance(entry.event, e.TurnStarted):
+                current, begun = entry.event.iteration, len(found) if entry.event.iteration == number else begun
+            if current == number:
+                found.append(entry)
+                if isinstance(entry.event, e.AuditFinished | e.JudgeFinished):
+                    verdict, done = assess(state), state.progress.iterations
+                    seconds = done[-1].seconds if number and done else state.elapsed
+        if not found:
             raise UnknownName(f"run {run_id} has no iteration {number}")
-        return gathered.detail()
+        return _detail_of(number, found, begun, seconds, verdict)
 
     async def in_full(self, run_id: str) -> RunState:
         """The state with the records of all iterations, not of the last ones only: for a receipt."""
@@ -197,7 +188,7 @@ class Records:
 
     def clear(self, goal_path: str, at: float) -> None:
         known = {**self.cleared(), goal_path: at}
-        (self._folder / "cleared.json").write_text(json.dumps(known), encoding="utf-8")
+        write_whole(self._folder / "cleared.json", json.dumps(known))
 
 
 async def in_pieces(entries: Sequence[e.Entry]) -> AsyncGenerator[e.Entry]:
@@ -208,12 +199,6 @@ async def in_pieces(entries: Sequence[e.Entry]) -> AsyncGenerator[e.Entry]:
             await asyncio.sleep(0)
 
 
-def view_of(root: Path, state: RunState, live: Live, *, owned: bool, present: Present | None = None) -> RunView:
-    """A run's state as front ends are given it: its requirements as they stand in the current workspace."""
-    uri = (root / state.goal.path).as_uri() if state.goal.path is not None else None
-    return RunView(state, live, uri, owned, present)
-
-
 def kept_after(state: RunState, iteration: int) -> KeptTree:
     """The tree after an iteration. Raises UnknownName if none was kept."""
     kept = state.files.tree_after(iteration)
@@ -222,62 +207,34 @@ def kept_after(state: RunState, iteration: int) -> KeptTree:
     return kept
 
 
-@dataclass(slots=True)
-class _Gathered:
-    """What the entries of one iteration add up to."""
-
-    number: int
-    seen: bool = False
-    current: int = 0
-    started_at: float = 0.0
-    seconds: float = 0.0
-    result: TurnResult | None = None
-    changed: tuple[str, ...] = ()
-    evidence: dict[str, Evidence] = field(default_factory=dict[str, Evidence])
-    verdict: tuple[RequirementView, ...] = ()
-    steps: list[WorkerStep] = field(default_factory=list[WorkerStep])
-    calls: dict[str, CallSummary] = field(default_factory=dict[str, CallSummary])
-
-    def add(self, entry: e.Entry) -> None:
-        event = entry.event
-        if isinstance(event, e.RunStarted | e.TurnStarted):
-            self.current = event.iteration if isinstance(event, e.TurnStarted) else 0
-            if self.current == self.number:
-                self.seen, self.started_at = True, entry.at
-                self.evidence.clear()
-                self.steps.clear()
-        elif self.current == self.number:
-            self._belongs(event)
-
-    def _belongs(self, event: e.Event) -> None:
-        if isinstance(event, e.TurnFinished):
-            self.result, self.changed = event.result, event.changed
-        elif isinstance(event, e.EvidenceRecorded):
-            if isinstance(event.evidence.observation, CheckResult | EditorReport):
-                self.evidence[event.evidence.id] = event.evidence
-        elif isinstance(event, ToolFinished):
-            self.steps = [*self.steps, event.step][-MAX_STEPS:]
-        elif isinstance(event, CallStarted):
-            self.calls[event.call_id] = CallSummary(event.call_id, event.role, event.model, None)
-        elif isinstance(event, CallFinished) and event.call_id in self.calls:
-            self.calls[event.call_id] = replace(self.calls[event.call_id], usage=event.usage, error=event.error)
-
-    def detail(self) -> IterationDetail:
-        result = self.result or TurnResult(Claim())
-        checks = [
-            CheckSummary(seen.check_id, seen.command, seen.passed, seen.reason, one.id)
-            for one in self.evidence.values()
-            if isinstance(seen := one.observation, CheckResult)
-        ]
-        return IterationDetail(
-            number=self.number,
-            started_at=self.started_at,
-            seconds=self.seconds,
-            claim=result.claim,
-            error=result.error,
-            steps=result.steps or tuple(self.steps),
-            calls=tuple(self.calls.values()),
-            checks=tuple(checks),
-            verdict=self.verdict,
-            changed=self.changed,
-        )
+def _detail_of(
+    number: int, entries: Sequence[e.Entry], begun: int, seconds: float, verdict: tuple[RequirementView, ...]
+) -> IterationDetail:
+    """What the entries of one iteration add up to, whose turn last began with the one at `begun`."""
+    events = [entry.event for entry in entries]
+    latest = events[begun:]
+    seen = {one.evidence.id: one.evidence.observation for one in latest if isinstance(one, e.EvidenceRecorded)}
+    calls: dict[str, CallSummary] = {}
+    for one in events:
+        if isinstance(one, CallStarted):
+            calls[one.call_id] = CallSummary(one.call_id, one.role, one.model, None)
+        elif isinstance(one, CallFinished) and one.call_id in calls:
+            calls[one.call_id] = replace(calls[one.call_id], usage=one.usage, error=one.error)
+    turn = next((one for one in reversed(events) if isinstance(one, e.TurnFinished)), None)
+    result = turn.result if turn is not None else TurnResult(Claim())
+    return IterationDetail(
+        number=number,
+        started_at=entries[begun].at,
+        seconds=seconds,
+        claim=result.claim,
+        error=result.error,
+        steps=result.steps or tuple(one.step for one in latest if isinstance(one, ToolFinished))[-MAX_STEPS:],
+        checks=tuple(
+            CheckSummary(one.check_id, one.command, one.passed, one.reason, key)
+            for key, one in seen.items()
+            if isinstance(one, CheckResult)
+        ),
+        verdict=verdict,
+        changed=turn.changed if turn is not None else (),
+        calls=tuple(calls.values()),
+    )

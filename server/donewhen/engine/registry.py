@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from dataclasses import replace
 
 from donewhen.core.errors import (
     DoneWhenError,
@@ -23,17 +22,18 @@ from donewhen.core.errors import (
 )
 from donewhen.core.events import Event, RunInterrupted
 from donewhen.core.fold.dispatch import fold
+from donewhen.core.integrity import ChangedProof
 from donewhen.core.proof import Present
 from donewhen.core.resume import of_a_program, resumable
 from donewhen.core.state import RunState
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.api import RunView
-from donewhen.engine.records import Records, view_of
+from donewhen.engine.records import Records
 from donewhen.engine.results import ResultWatcher, comparable, compared_once
 from donewhen.engine.setup import EngineSetup
 from donewhen.engine.tasks import cancel_all
 from donewhen.engine.watching import same_goal
-from donewhen.ports import Owner, Workspace
+from donewhen.ports import Live, Owner, Workspace
 
 DIED = "the process that ran it ended unexpectedly"
 LETS_GO_WITHIN = 3.0
@@ -46,7 +46,7 @@ class Registry:
 
     def __init__(self, setup: EngineSetup) -> None:
         self.setup = setup
-        self.records = Records(setup.root, setup.state_folder, setup.ledger)
+        self.records = Records(setup.state_folder, setup.ledger)
         self.active: dict[str, ActiveRun] = {}
         self.tasks: dict[str, asyncio.Task[None]] = {}
         self.listeners: list[Callable[[RunView], None]] = []
@@ -118,50 +118,48 @@ class Registry:
     async def known_view(self, run_id: str) -> RunView:
         """The run as it is known, without a look at the workspace."""
         run = self.active.get(run_id)
-        return self.own_view(run) if run is not None else self.watched_view(await self.records.view(run_id))
+        if run is not None:
+            return self.own_view(run)
+        return self.watched_view(await self.records.state(run_id), await self.setup.ledger.live(run_id))
 
     async def view(self, run_id: str) -> RunView:
         run = self.active.get(run_id)
         if run is not None:
             return self.own_view(run)
-        view = await self.records.view(run_id)
-        if view.state.active and view.state.mode != "audit":
+        state = await self.records.state(run_id)
+        if state.active and state.mode != "audit":
             await self.find_dead()
-            view = await self.records.view(run_id)
-        return await self.as_now(view)
+            state = await self.records.state(run_id)
+        return await self.as_now(state)
 
     def own_view(self, run: ActiveRun) -> RunView:
         # What it ends or pauses with is what it has just looked at.
         seen = run.state.lifecycle.ended or run.state.lifecycle.paused is not None
         present = Present(run.state.revision) if seen and comparable(run.state) else None
-        view = view_of(self.setup.root, run.state, run.live, owned=True, present=present)
-        return replace(view, changed_proof=run.changed_proof) if run.changed_proof else view
+        changed = run.changed_proof or ChangedProof()
+        return RunView(run.state, run.live, self._goal_uri(run.state), True, present, changed)
 
-    def last_view(self, run: ActiveRun) -> RunView:
-        """Of a run that this process has let go of: its record may be closed by now."""
-        return self.watched_view(view_of(self.setup.root, run.state, replace(run.live, activity=None), owned=False))
+    async def as_now(self, state: RunState) -> RunView:
+        """The run with what its proofs are worth in the current workspace."""
+        glance, present = self.setup.glance, None
+        if glance is not None and comparable(state):
+            present = await self._watcher.looked_at(state) if self._watcher is not None else None
+            present = present or await compared_once(state, glance())
+        return self._view_in(present, state, await self.setup.ledger.live(state.run_id))
 
-    async def as_now(self, view: RunView) -> RunView:
-        """The view with what its proofs are worth in the current workspace."""
-        glance = self.setup.glance
-        if glance is None or not comparable(view.state):
-            return self._offered(view)
-        present = await self._watcher.looked_at(view.state) if self._watcher is not None else None
-        return self._offered(self._with_present(view, present or await compared_once(view.state, glance())))
+    def watched_view(self, state: RunState, live: Live) -> RunView:
+        """The run in the workspace as far as it is watched."""
+        return self._view_in(self._watcher.present(state) if self._watcher is not None else None, state, live)
 
-    def watched_view(self, view: RunView) -> RunView:
-        """The view in the workspace as far as it is watched."""
-        return self._offered(
-            self._with_present(view, self._watcher.present(view.state) if self._watcher is not None else None)
-        )
+    def _view_in(self, present: Present | None, state: RunState, live: Live) -> RunView:
+        """The run in a workspace that was looked at, or not, and whether it is to be had (`RunView.take_over`)."""
+        if present is not None and self._says_the_same(state, present):
+            present = Present(state.revision)
+        owned, uri = state.run_id in self.active, self._goal_uri(state)
+        return RunView(state, live, uri, owned, present, take_over=self._is_to_be_had(state))
 
-    def _with_present(self, view: RunView, present: Present | None) -> RunView:
-        """The view in a workspace that was looked at; unchanged where it wasn't."""
-        if present is None or not comparable(view.state):
-            return view
-        if self._says_the_same(view.state, present):
-            present = Present(view.state.revision)
-        return replace(view, present=present)
+    def _goal_uri(self, state: RunState) -> str | None:
+        return (self.setup.root / state.goal.path).as_uri() if state.goal.path is not None else None
 
     def _says_the_same(self, state: RunState, present: Present) -> bool:
         """True if nothing but the goal file changed, and it still says the same goal: ticking what is proven makes
@@ -174,17 +172,14 @@ class Registry:
         except GoalFileError:
             return False
 
-    def _offered(self, view: RunView) -> RunView:
-        """The view, with whether the run is to be had: see `RunView.take_over`."""
-        state = view.state
+    def _is_to_be_had(self, state: RunState) -> bool:
         if state.active and state.mode == "pursue" and state.run_id not in self.elsewhere:
             owner = self.setup.lock.owner()
             if owner is not None and owner.run_id == state.run_id:
                 self.elsewhere.add(state.run_id)
         if state.run_id not in self.elsewhere or state.status != "interrupted" or not resumable(state):
-            return view
-        of_others = not self.setup.of_program and of_a_program(state, str(self.setup.root)) is not None
-        return view if of_others else replace(view, take_over=True)
+            return False
+        return self.setup.of_program or of_a_program(state, str(self.setup.root)) is None
 
     def cleared(self, state: RunState) -> bool:
         """True if its result is no longer shown."""

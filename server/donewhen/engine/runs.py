@@ -228,21 +228,13 @@ class Supervisor:
             raise
 
     async def recover(self) -> Sequence[RunView]:
-        owner = self._setup.lock.owner()
-        found: list[RunView] = []
+        await self.registry.find_dead()
+        owner, found = self._setup.lock.owner(), list[RunView]()
         for summary in await self._setup.ledger.runs():
-            if summary.status not in ("running", "waiting", "interrupted") or summary.mode == "audit":
-                continue
-            if summary.run_id in self._active or (owner is not None and owner.run_id == summary.run_id):
-                continue
-            with contextlib.suppress(UnreadableRun, UnknownRun):
-                if summary.status != "interrupted":
-                    if self._setup.unwritable is not None:
-                        continue  # it shows as it was left
-                    await self.registry.mark_interrupted(summary.run_id)
-                view = await self.view(summary.run_id)
-                if view.state.lifecycle.interrupted is not None:
-                    found.append(view)
+            pursued = summary.run_id in self._active or (owner is not None and owner.run_id == summary.run_id)
+            if summary.status == "interrupted" and not pursued:
+                with contextlib.suppress(UnreadableRun, UnknownRun):
+                    found.append(await self.view(summary.run_id))
         return found
 
     async def close(self, reason: str) -> None:
@@ -496,9 +488,7 @@ class Supervisor:
                     await run.append(e.RunEnded(None, "the check was cancelled"))
                 await remember(run.state, run.parts.workspace)
             finally:
-                self._active.pop(run.run_id, None)
-                await run.close_workspace()
-                self.registry.watch_again()
+                await self._release_run(run)
                 self._collect_later()
 
     async def _next_audit(self, run: ActiveRun) -> RunView:

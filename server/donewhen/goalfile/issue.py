@@ -19,6 +19,7 @@ from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 
 from donewhen.core.errors import UsageError
+from donewhen.core.goal import Check
 from donewhen.core.words import counted, shortened
 from donewhen.goalfile.detect.checks import check_of
 from donewhen.goalfile.parse import LINE_LIMIT, MOST_REQUIREMENTS, SIZE_LIMIT
@@ -71,20 +72,12 @@ _BOLD_HEADING = re.compile(r"^(?:\*\*|__)(.+?)(?:\*\*|__)\s*:?\s*$|^([^\n.!?]{3,
 
 
 @dataclass(frozen=True, slots=True)
-class TakenCheck:
-    """A command that the text names, and the exit code that it says."""
-
-    command: str
-    expected_exit: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Taken:
     """A requirement. `line` is 1-based, of the text; `named` are commands in it that are not checks here."""
 
     text: str
     line: int
-    checks: tuple[TakenCheck, ...] = ()
+    checks: tuple[Check, ...] = ()
     details: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
 
@@ -465,9 +458,9 @@ def _details(item: _Item) -> tuple[str, ...]:
     return tuple(shortened(one, MAX_TEXT) for one in found if one)
 
 
-def _commands(texts: Sequence[str], known: Collection[str]) -> tuple[tuple[TakenCheck, ...], tuple[str, ...]]:
+def _commands(texts: Sequence[str], known: Collection[str]) -> tuple[tuple[Check, ...], tuple[str, ...]]:
     """The commands between backticks that are checks, and those that look like commands and are none."""
-    checks: dict[str, TakenCheck] = {}
+    checks: dict[str, Check] = {}
     named: dict[str, None] = {}
     for text in texts:
         codes = {one.command: one.exit_code for one in stated_commands(text)}
@@ -475,7 +468,7 @@ def _commands(texts: Sequence[str], known: Collection[str]) -> tuple[tuple[Taken
             command = one_line(span[2])
             accepted = command in known or check_of(command, "the text") is not None
             if accepted and (command in codes or not _DENIED.search(text)):
-                checks[command] = TakenCheck(command, codes.get(command, 0))
+                checks[command] = Check.of(command, codes.get(command, 0))
             elif command in codes or accepted or text.casefold().startswith("check"):
                 named[command] = None
     return tuple(checks.values()), tuple(one for one in named if one not in checks)

@@ -42,17 +42,18 @@ def parse(
     UTF-8, with or without a byte-order mark. `goal` is None if any problem is an error. `plugged` says whether there
     are plugins, which may provide the worker that the file names; it is called only for a name that isn't built in.
     """
-    decoded = decode(text)
-    if not decoded.readable:
-        return ParsedGoalFile(decoded.original, None, decoded.problems, path=path)
-    layout = Layout.of(decoded.text)
-    front = read_front_matter(layout)
-    said, setting_problems = read_settings(front.entries, plugged)
-    body = _read_body(layout, front.body_line)
-    problems = [*decoded.problems, *front.problems, *setting_problems, *body.problems]
+    try:
+        readable, faults = _decoded(text)
+    except _Unreadable as refused:
+        return ParsedGoalFile("", None, (refused.problem,), path=path)
+    layout = Layout.of(readable)
+    begins, front, front_problems = read_front_matter(layout)
+    said, setting_problems = read_settings(front.entries if front is not None else (), plugged)
+    body = _read_body(layout, begins)
+    problems = [*faults, *front_problems, *setting_problems, *body.problems]
     broken = any(problem.severity == "error" for problem in problems)
     return ParsedGoalFile(
-        text=decoded.original,
+        text=text if isinstance(text, str) else readable,
         goal=None if broken else _goal_of(body, said, path, name),
         problems=tuple(
             sorted(
@@ -61,7 +62,7 @@ def parse(
             )
         ),
         requirements=body.requirements,
-        front_matter=front.located,
+        front_matter=front,
         title=body.objective.title,
         title_span=body.objective.title_span,
         objective=body.objective.text,
@@ -125,60 +126,45 @@ _START = Span(0, 0, 0, 1)
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
-    """`text` is what to parse, `original` the given text; their columns agree. Not to be parsed unless `readable`."""
+class _Unreadable(Exception):
+    """The content can't be text, or is too large."""
 
-    original: str
-    text: str
-    readable: bool = True
-    problems: tuple[FileProblem, ...] = ()
+    def __init__(self, code: str, message: str) -> None:
+        self.problem = FileProblem(_START, "error", code, message)
 
 
-def decode(content: str | bytes) -> Decoded:
-    """Decodes UTF-8; content that can't be text, or is too large, is refused with a problem. Never raises."""
+def _decoded(content: str | bytes) -> tuple[str, Sequence[FileProblem]]:
+    """The text of UTF-8, with the columns of what was given, and what is wrong with it. Raises _Unreadable."""
     if len(content) > SIZE_LIMIT:
         unit = "bytes" if isinstance(content, bytes) else "characters"
-        return _refused("too-large", f"the file has more than {SIZE_LIMIT:,} {unit}: too large for a goal, shorten it")
+        raise _Unreadable(
+            "too-large", f"the file has more than {SIZE_LIMIT:,} {unit}: too large for a goal, shorten it"
+        )
+    if isinstance(content, bytes) and content.startswith(_UTF16):
+        raise _Unreadable("encoding", "the file is UTF-16: save it as UTF-8")
+    text = content if isinstance(content, str) else content.decode("utf-8-sig", errors="replace")
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise _Unreadable("binary", f"the file is binary (a zero byte on line {line}): a goal is a Markdown text")
     if isinstance(content, bytes):
-        if content.startswith(_UTF16):
-            return _refused("encoding", "the file is UTF-16: save it as UTF-8")
-        if b"\0" in content:
-            return _binary(content.count(b"\n", 0, content.index(b"\0")))
         try:
-            return _from_text(content.decode("utf-8-sig"))
+            content.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             line = content.count(b"\n", 0, error.start)
             message = f"the file is not UTF-8 (byte {error.start + 1}, line {line + 1}): save it as UTF-8"
-            text = content.decode("utf-8-sig", errors="replace")
-            return Decoded(text, text, True, (_error(Span(line, 0, line, 1), "encoding", message),))
-    if "\0" in content:
-        return _binary(content.count("\n", 0, content.index("\0")))
-    return _from_text(content)
-
-
-def _from_text(text: str) -> Decoded:
+            return text, [_on_line(line, message)]
     lines = text.count("\n") + text.count("\r") - text.count("\r\n") + 1
     if lines > LINE_LIMIT:
-        return _refused("too-large", f"the file has {lines:,} lines; a goal may have {LINE_LIMIT:,}: shorten it")
+        raise _Unreadable("too-large", f"the file has {lines:,} lines; a goal may have {LINE_LIMIT:,}: shorten it")
     if lone := _SURROGATE.search(text):
         line = text.count("\n", 0, lone.start())
         message = f"line {line + 1} holds half a character (a lone surrogate): remove it"
-        problem = _error(Span(line, 0, line, 1), "encoding", message)
-        return Decoded(text, _SURROGATE.sub("\ufffd", text), True, (problem,))
-    return Decoded(text, text)
+        return _SURROGATE.sub("\ufffd", text), [_on_line(line, message)]
+    return text, ()
 
 
-def _binary(line: int) -> Decoded:
-    return _refused("binary", f"the file is binary (a zero byte on line {line + 1}): a goal is a Markdown text")
-
-
-def _refused(code: str, message: str) -> Decoded:
-    return Decoded("", "", False, (_error(_START, code, message),))
-
-
-def _error(span: Span, code: str, message: str) -> FileProblem:
-    return FileProblem(span, "error", code, message)
+def _on_line(line: int, message: str) -> FileProblem:
+    return FileProblem(Span(line, 0, line, 1), "error", "encoding", message)
 
 
 # The objective of a goal file: its title and the prose before the first requirement.

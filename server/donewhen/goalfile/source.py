@@ -53,12 +53,23 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
+class Scalar:
+    """A single value as YAML reads it; `kind` is its YAML type: str, int, float, bool, null, timestamp."""
+
+    text: str
+    kind: str
+    quoted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class FrontMatterEntry:
-    """One key of the front matter. `value` spans the text after the colon, `items` the members of a list."""
+    """One key of the front matter. `value` spans the text after the colon, `items` the members of a list. `said` is
+    what that is: a single value, a list of them (None for members of other types), or None for a mapping."""
 
     key: Value
     value: Value
     items: tuple[Value, ...] = ()
+    said: Scalar | tuple[Scalar | None, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,8 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from donewhen.core.calls import Message
-from donewhen.models.protocol import Call, line, message_in
-from donewhen.models.silence import Silence
+from donewhen.models.protocol import Call, call_in, line
+from donewhen.models.silence import limited_silence
 
 SETTINGS = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # else litellm fetches its catalogue at import
@@ -46,27 +45,25 @@ def main() -> None:
     # In a thread of its own, since no event loop can wait for every kind of pipe on every platform.
     threading.Thread(target=read_questions, daemon=True).start()
     asyncio.set_event_loop(loop)
-    loop.run_until_complete(host.load())
+    host.load()
     loop.run_forever()
 
 
 class _Host:
-    """The known conversations, and the calls in progress."""
+    """The calls in progress."""
 
     def __init__(self, answers: int) -> None:
         self._answers = answers
-        self._messages: dict[int, Message] = {}
         self._calls: dict[int, asyncio.Task[None]] = {}
         self._asking: Any = None
 
-    async def load(self) -> None:
-        """Imports litellm and warms it up; if that fails, reports the reason and ends the process."""
+    def load(self) -> None:
+        """Imports litellm; if that fails, reports the reason and ends the process."""
         begun = time.monotonic()
         try:
             from donewhen.models.host_calls import Asking
 
             self._asking = Asking()
-            await self._asking.warm_up()
         except Exception as error:  # noqa: BLE001 # the server must learn of whatever a third-party import raises
             self._say({"unusable": f"{type(error).__name__}: {error}"})
             os._exit(1)
@@ -76,40 +73,32 @@ class _Host:
         """Handles one line from the server."""
         said = json.loads(raw)
         if "ask" in said:
-            number, new, numbers = said.pop("ask"), said.pop("new"), said.pop("messages")
-            self._messages.update({int(one): message_in(message) for one, message in new.items()})
-            # Resolved at once: a message may be forgotten while the call waits.
-            call = Call(messages=tuple(self._messages[one] for one in numbers), **said)
-            task = asyncio.get_event_loop().create_task(self._answer(number, call))
+            number = said.pop("ask")
+            task = asyncio.get_event_loop().create_task(self._answer(number, call_in(said)))
             self._calls[number] = task
             task.add_done_callback(lambda _: self._calls.pop(number, None))
-        elif "cancel" in said:
-            if task := self._calls.get(said["cancel"]):
-                task.cancel()
-        else:
-            for number in said["forget"]:
-                self._messages.pop(number, None)
+        elif task := self._calls.get(said["cancel"]):
+            task.cancel()
 
     async def _answer(self, number: int, call: Call) -> None:
         from donewhen.models.described import described
 
-        told_at, silence = 0.0, Silence(call.timeout, call.silence)
+        told_at = 0.0
 
         def hear_text(text: str) -> None:
             self._say({"id": number, "text": text})
 
-        def hear_chunk() -> None:
+        def say_alive() -> None:
             """Tells the server that a reply goes on, also where it has no text: once a second is enough."""
             nonlocal told_at
-            silence.heard()
             now = time.monotonic()
             if now - told_at >= 1.0:
                 told_at = now
                 self._say({"id": number, "alive": True})
 
         try:
-            async with silence:
-                reply = await self._asking.ask(call, hear_text, hear_chunk)
+            async with limited_silence(call.timeout, call.silence) as heard:
+                reply = await self._asking.ask(call, hear_text, lambda: (heard(), say_alive()))
         except asyncio.CancelledError:
             raise
         except BaseException as error:  # noqa: BLE001 # litellm raises anything, and each call must get an answer

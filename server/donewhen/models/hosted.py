@@ -17,7 +17,7 @@ from donewhen.core.calls import CallRole, Message, ToolCall
 from donewhen.core.errors import ModelFailed
 from donewhen.core.trouble import FailedTry, TroubleKind
 from donewhen.core.work import Usage
-from donewhen.models.catalogue import at_its_provider, facts_of, provider_of
+from donewhen.models.catalogue import at_its_provider, cost_of, facts_of, provider_of
 from donewhen.models.failures import (
     asked_wait,
     is_about_length,
@@ -201,11 +201,11 @@ class HostedModel:
         self._estimator.learn(request, answered.input_tokens)
         given, taken = self._estimator.token_counts(request, answered)
         cached = min(max(answered.cached_tokens, 0), given)
-        # By the user's own price, else litellm's figure if the provider counted, else by the catalogue's price.
+        # By the person's own price, else by all of the catalogue's rates.
         cost = dollars(self._facts.price, given, taken, cached)
-        counted = answered.cost is not None and answered.cost >= 0 and answered.input_tokens > 0
-        if counted and self._own_base and not self._custom_price:
-            cost = answered.cost
+        if self._own_base and not self._custom_price:
+            catalogued = cost_of(self._name, given, taken, cached, answered.written_tokens)
+            cost = cost if catalogued is None else catalogued
         message = answered.message if self._abilities.tools else as_calls(answered.message, request.tools)
         finish = answered.finish
         if finish in ("stop", "tool_calls", "function_call"):  # not every server says that it stopped for a tool

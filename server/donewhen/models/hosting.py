@@ -5,19 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from donewhen.core.calls import Message
 from donewhen.core.decoding import ByteLines
 from donewhen.core.errors import ModelFailed
 from donewhen.installation import how_to_get
 from donewhen.models.keys import without_keys
-from donewhen.models.protocol import Answered, Call, CallFailed, Failure, answered_in, line, message_out
-from donewhen.models.silence import Silence
+from donewhen.models.protocol import Answered, Call, CallFailed, Failure, answered_in, call_out, line
+from donewhen.models.silence import limited_silence
 from donewhen.ports import Processes, ProcessResult
 
 COMMAND = (sys.executable, "-P", "-m", "donewhen.models.host")
@@ -25,7 +24,6 @@ COMMAND = (sys.executable, "-P", "-m", "donewhen.models.host")
 
 _ERRORS_KEPT = 8_192
 _ERRORS_SHOWN = 500
-_KEPT_CHARACTERS = 8_000_000
 _NO_PROXY = ("localhost", "127.0.0.1", "::1")
 
 
@@ -70,13 +68,12 @@ class ModelHost:
     async def ask(self, call: Call, on_text: Callable[[str], None] | None = None) -> Answered:
         """See `hosted.Transport`; ModelFailed is raised if the host can't be used, CallFailed if it ended meanwhile."""
         session = await self._ready_session()
-        bounded = _Bounded(call.timeout + self._grace, session, call.silence + self._grace)
-        number, future = session.begin(call, on_text, bounded.heard)
-        try:
-            async with bounded:
+        async with _bounded(call.timeout + self._grace, session, call.silence + self._grace) as heard:
+            number, future = session.begin(call, on_text, heard)
+            try:
                 return await future
-        finally:
-            session.finish(number)
+            finally:
+                session.finish(number)
 
     async def close(self) -> None:
         """Ends the process within 2 s; a later call starts it again."""
@@ -91,7 +88,7 @@ class ModelHost:
         self.warm()
         session = self._session
         assert session is not None
-        async with _Bounded(self._ready_within, session):
+        async with _bounded(self._ready_within, session):
             await asyncio.shield(session.ready)
         return session
 
@@ -106,24 +103,16 @@ class ModelHost:
         )
 
 
-class _Bounded:
+@asynccontextmanager
+async def _bounded(seconds: float, session: _Session, between: float = 0.0) -> AsyncGenerator[Callable[[], None]]:
     """Ends a host that is silent for far too long; every waiting caller gets an outage."""
-
-    def __init__(self, seconds: float, session: _Session, between: float = 0.0) -> None:
-        self._silence = Silence(seconds, between)
-        self._session = session
-        self.heard = self._silence.heard
-
-    async def __aenter__(self) -> None:
-        await self._silence.__aenter__()
-
-    async def __aexit__(self, *exit_: Any) -> None:
-        try:
-            await self._silence.__aexit__(*exit_)
-        except TimeoutError:
-            silent = ModelFailed("the model host doesn't answer; it was ended")
-            self._session.end(silent)
-            raise silent from None
+    try:
+        async with limited_silence(seconds, between) as heard:
+            yield heard
+    except TimeoutError:
+        silent = ModelFailed("the model host doesn't answer; it was ended")
+        session.end(silent)
+        raise silent from None
 
 
 @dataclass(slots=True)
@@ -158,7 +147,6 @@ class _Session:
         self._write: Callable[[bytes], None] = lambda line: None
         self._lines = ByteLines()
         self._pending: dict[int, _Pending] = {}
-        self._known = _Known()
         self._last = 0
         self.over = False
         self._why: ModelFailed | CallFailed = ModelFailed("the model host ended")
@@ -225,11 +213,7 @@ class _Session:
             pending.future.set_exception(self._why)
             return self._last, pending.future
         self._pending[self._last] = pending
-        new, numbers = self._known.numbers(call.messages)
-        asked = {one.name: getattr(call, one.name) for one in fields(call)}  # nothing is copied, as `asdict` would
-        self._send({"ask": self._last, "new": new, **asked, "messages": numbers})
-        if forgotten := self._known.forget(len(call.messages)):
-            self._send({"forget": forgotten})
+        self._send({"ask": self._last, **call_out(call)})
         return self._last, pending.future
 
     def finish(self, number: int) -> None:
@@ -261,40 +245,6 @@ class _Session:
         self._write(line(value))
 
 
-class _Known:
-    """The messages that the host has, by number; if there are too many, the least used are forgotten."""
-
-    def __init__(self) -> None:
-        self._numbers: OrderedDict[Message, int] = OrderedDict()
-        self._characters = 0
-        self._last = 0
-
-    def numbers(self, messages: Sequence[Message]) -> tuple[dict[int, Any], list[int]]:
-        """The numbers of a conversation, and those of its messages that the host doesn't have yet."""
-        new: dict[int, Any] = {}
-        numbers: list[int] = []
-        for message in messages:
-            number = self._numbers.get(message)
-            if number is None:
-                self._last = number = self._last + 1
-                self._numbers[message] = number
-                self._characters += _message_length(message)
-                new[number] = message_out(message)
-            else:
-                self._numbers.move_to_end(message)
-            numbers.append(number)
-        return new, numbers
-
-    def forget(self, needed: int) -> list[int]:
-        """The messages to drop, never one of the `needed` newest."""
-        dropped: list[int] = []
-        while self._characters > _KEPT_CHARACTERS and len(self._numbers) > needed:
-            message, number = self._numbers.popitem(last=False)
-            self._characters -= _message_length(message)
-            dropped.append(number)
-        return dropped
-
-
 def host_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """The server's environment without keys, and without proxies for this machine itself."""
     found = without_keys(environment)
@@ -302,10 +252,6 @@ def host_environment(environment: Mapping[str, str]) -> dict[str, str]:
         told = [one.strip() for one in found.get(name, "").split(",") if one.strip()]
         found[name] = ",".join([*told, *(one for one in _NO_PROXY if one not in told)])
     return found
-
-
-def _message_length(message: Message) -> int:
-    return len(message.text) + sum(len(call.arguments) for call in message.calls)
 
 
 def _unusable(why: str) -> ModelFailed:

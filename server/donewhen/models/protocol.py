@@ -1,16 +1,15 @@
 """The messages between the server and its model host: values, and their form as lines of JSON.
 
-To the host: `{"ask": id, "new": {number: message}, "messages": [number], ...}` with the fields of a `Call`,
-`{"cancel": id}` and `{"forget": [number]}`. A message is sent once; after that its number stands for it. From the host:
-`{"ready": seconds}` or `{"unusable": why}`, then `{"id", "text"}` and `{"id", "alive"}` while a streamed reply grows,
-and either `{"id", "reply"}` or `{"id", "failed"}` for each call.
+To the host: `{"ask": id, ...}` with the fields of a `Call`, and `{"cancel": id}`. From the host: `{"ready": seconds}`
+or `{"unusable": why}`, then `{"id", "text"}` and `{"id", "alive"}` while a streamed reply grows, and either
+`{"id", "reply"}` or `{"id", "failed"}` for each call.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from donewhen.core.calls import Message, ToolCall
@@ -36,15 +35,13 @@ class Call:
 @dataclass(frozen=True, slots=True)
 class Answered:
     """A model's reply as its client reports it. Of the tokens of the prompt, `cached_tokens` were read from the
-    provider's cache, and `written_tokens` written to it. `cost` is in US dollars by litellm's catalogue, None if it
-    knows none."""
+    provider's cache, and `written_tokens` written to it."""
 
     message: Message
     finish: str
     input_tokens: int
     output_tokens: int
     cached_tokens: int
-    cost: float | None = None
     written_tokens: int = 0
 
 
@@ -74,6 +71,17 @@ class CallFailed(Exception):
 
 def line(value: Mapping[str, Any]) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode() + b"\n"
+
+
+def call_out(call: Call) -> dict[str, Any]:
+    """The fields of a call; nothing else is copied, as `asdict` would."""
+    out: dict[str, Any] = {one.name: getattr(call, one.name) for one in fields(call)}
+    return {**out, "messages": [message_out(one) for one in call.messages]}
+
+
+def call_in(raw: Mapping[str, Any]) -> Call:
+    given: dict[str, Any] = {**raw, "messages": tuple(message_in(one) for one in raw["messages"])}
+    return Call(**given)
 
 
 def message_out(message: Message) -> dict[str, Any]:

@@ -90,8 +90,8 @@ def refuse_endless(characters: int) -> None:
         raise EndlessReplyError(f"its reply has no end: more than {LONGEST_REPLY:,} characters")
 
 
-def whole_reply(response: Any) -> tuple[Answered, Any]:
-    """A complete reply, and the client's usage. Raises EmptyReplyError and EndlessReplyError."""
+def whole_reply(response: Any) -> Answered:
+    """A complete reply. Raises EmptyReplyError and EndlessReplyError."""
     if not response.choices:
         raise EmptyReplyError("the reply held no choices")
     choice = response.choices[0]
@@ -101,8 +101,7 @@ def whole_reply(response: Any) -> tuple[Answered, Any]:
         for call in choice.message.tool_calls or ()
     )
     refuse_endless(len(text) + sum(len(call.arguments) for call in calls))
-    usage = getattr(response, "usage", None)
-    return _answered(Message("assistant", text, calls), choice.finish_reason, usage), usage
+    return _answered(Message("assistant", text, calls), choice.finish_reason, getattr(response, "usage", None))
 
 
 _LONGEST_PAGE = 4_000
@@ -129,9 +128,9 @@ async def said_instead(stream: Any) -> dict[str, Any] | None:
     return found
 
 
-async def streamed_reply(chunks: Any, growing: Growing) -> tuple[Answered, Any]:
-    """The reply that a stream of chunks makes, and the client's usage; the stream is closed in any case. Raises
-    EmptyReplyError, EndlessReplyError, and BrokenOffError where neither a reason nor the usage ends it."""
+async def streamed_reply(chunks: Any, growing: Growing) -> Answered:
+    """The reply that a stream of chunks makes; the stream is closed in any case. Raises EmptyReplyError,
+    EndlessReplyError, and BrokenOffError where neither a reason nor the usage ends it."""
     usage: Any = None
     try:
         async for chunk in chunks:
@@ -152,7 +151,7 @@ async def streamed_reply(chunks: Any, growing: Growing) -> tuple[Answered, Any]:
         raise EmptyReplyError("the stream held no reply: it was no reply at all, or the connection was dropped")
     if usage is None and not growing.finish:
         raise BrokenOffError("the stream ended without saying that the reply is whole")
-    return _answered(growing.message(), growing.finish, usage), usage
+    return _answered(growing.message(), growing.finish, usage)
 
 
 def _answered(message: Message, finish: str | None, usage: Any) -> Answered:
@@ -164,6 +163,7 @@ def _answered(message: Message, finish: str | None, usage: Any) -> Answered:
         getattr(usage, "prompt_tokens", None) or 0,
         getattr(usage, "completion_tokens", None) or 0,
         cached or 0,
+        getattr(usage, "cache_creation_input_tokens", None) or 0,
     )
 
 

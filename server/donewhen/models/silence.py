@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from types import TracebackType
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 
 
-class Silence:
-    """A context manager that raises TimeoutError where nothing is heard for `first` seconds, or for `between` seconds
-    after something was."""
+@asynccontextmanager
+async def limited_silence(first: float, between: float) -> AsyncGenerator[Callable[[], None]]:
+    """Raises TimeoutError where nothing is heard for `first` seconds, or for `between` seconds after something was,
+    which is told by calling what it gives."""
+    seconds = first
+    timeout = asyncio.timeout(first)
 
-    def __init__(self, first: float, between: float) -> None:
-        self._seconds = first
-        self._between = between
-        self._timeout = asyncio.timeout(first)
+    def heard() -> None:
+        nonlocal seconds
+        if not timeout.expired():
+            seconds = between
+            timeout.reschedule(asyncio.get_running_loop().time() + between)
 
-    async def __aenter__(self) -> Silence:
-        await self._timeout.__aenter__()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            await self._timeout.__aexit__(kind, error, trace)
-        except TimeoutError:
-            raise TimeoutError(f"sent nothing for {self._seconds:.0f} s") from None
-
-    def heard(self) -> None:
-        """Something came: the time begins anew."""
-        if not self._timeout.expired():
-            self._seconds = self._between
-            self._timeout.reschedule(asyncio.get_running_loop().time() + self._between)
+    try:
+        async with timeout:
+            yield heard
+    except TimeoutError as error:
+        raise (TimeoutError(f"sent nothing for {seconds:.0f} s") if timeout.expired() else error) from None

@@ -80,10 +80,6 @@ class Workspace(Protocol):
         where that isn't known."""
         ...
 
-    def scope_digest(self, globs: Sequence[str]) -> str:
-        """The content of the files that match, as of the last TreeState."""
-        ...
-
     def files(self, globs: Sequence[str] | None = None) -> Sequence[str]:
         """The paths that the revision covers (and that match), sorted."""
         ...

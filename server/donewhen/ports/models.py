@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 from donewhen.core.calls import Message
 from donewhen.core.errors import ModelFailed
 from donewhen.core.trouble import FailedTry
-from donewhen.core.work import Usage
+from donewhen.core.work import ModelFacts, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,24 +51,6 @@ class ModelReply:
     message: Message
     usage: Usage
     finish: str = "stop"
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """US dollars per million tokens. `cached` is for input that the provider had cached, None: as `input`."""
-
-    input: float
-    output: float
-    cached: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ModelFacts:
-    """What is known of a model; None is unknown. Tokens."""
-
-    window: int | None = None
-    max_output: int | None = None
-    price: Price | None = None
 
 
 class Model(Protocol):
@@ -136,18 +118,21 @@ class Measured:
         return f"{accepted}, rejected {self.rejected} of {self.true} true ones ({self.on})"
 
 
+@dataclass(frozen=True, slots=True)
+class ModelNote:
+    """What was found out about one model; None: nothing yet. `window` is its context in tokens."""
+
+    calling: Calling | None = None
+    window: int | None = None
+    measured: Measured | None = None
+
+
 class ModelNotes(Protocol):
     """What was found out about models by asking them, kept for the person: by name, and by the address where one is
     served, None for its provider's own. What can't be kept is forgotten; nothing fails for it."""
 
-    def calling(self, model: str, api_base: str | None) -> Calling | None: ...
+    def of(self, model: str, api_base: str | None) -> ModelNote: ...
 
-    def note_calling(self, model: str, api_base: str | None, calling: Calling) -> None: ...
-
-    def window(self, model: str, api_base: str | None) -> int | None: ...
-
-    def note_window(self, model: str, api_base: str | None, window: int) -> None: ...
-
-    def measured(self, model: str, api_base: str | None) -> Measured | None: ...
-
-    def note_measured(self, model: str, api_base: str | None, measured: Measured) -> None: ...
+    def add(self, model: str, api_base: str | None, found: ModelNote) -> None:
+        """What is not None takes the place of what was noted before."""
+        ...

@@ -302,10 +302,6 @@ class Judge(Protocol):
     async def judge(self, task: JudgeTask, context: AuditContext) -> Judgement: ...
 
 
-OnChange = Callable[[str], None]
-"""Called with a run id after each change of that run."""
-
-
 # What judges keep between audits. See `donewhen.ports`.
 
 

@@ -12,7 +12,6 @@ from donewhen.core.people import Person, Seen
 
 if TYPE_CHECKING:
     from donewhen.core.acts import Act, ActReply, AskedAct
-    from donewhen.core.state import RunState
 
 
 class Clock(Protocol):
@@ -90,11 +89,6 @@ class Ledger(Protocol):
         from there but a RunEnded that is `broken`, which says so."""
         ...
 
-    @property
-    def append_at_once(self) -> Callable[[str, Event, float, float | None], Entry] | None:
-        """As `append`, where that needs no waiting; None if it does."""
-        ...
-
     async def entries(self, run_id: str, after: int = 0) -> Sequence[Entry]:
         """All entries of a run with a sequence greater than `after`, in order; empty for an unknown run. From the first
         on that is not as it was written, or that is missing, none counts: in its place stands a RunEnded that is
@@ -110,16 +104,6 @@ class Ledger(Protocol):
     async def trouble(self, run_id: str) -> Trouble | None:
         """What is wrong with a run that is on the list; None if it is as it was written, and can be read, or if it was
         removed since it was listed."""
-        ...
-
-    async def snapshot(self, run_id: str) -> RunState | None:
-        """A state of the run from which folding can go on with the entries after its sequence; None if there is none
-        that counts: made by the same code, as it was written, and of a run that no entry is missing of at its end."""
-        ...
-
-    async def keep_snapshot(self, state: RunState) -> None:
-        """Keeps what the entries of a run add up to, in place of what was kept before. May keep nothing. Raises
-        ValueError for a state that couldn't be read back."""
         ...
 
     async def keep(self, run_id: str, on: bool) -> None:

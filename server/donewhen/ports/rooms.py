@@ -29,8 +29,8 @@ class Room:
 
     `kind` is how it was made, one word: `overlay`, `copy`, ... `root` is where the workspace's files are in it;
     `same_place` is true if that is the workspace's own absolute path: then what is installed by its path is the room's.
-    `checker` runs checks in it. `rewritten` gives the files that were there when the room was opened and hold something
-    else now, or are gone; sorted.
+    `checker` runs checks in it. `rewritten` gives the files, of those that are covered or were laid, that were there
+    when the room was opened and hold something else now, or are gone; sorted.
     """
 
     kind: str

@@ -18,15 +18,13 @@ from donewhen.core.errors import InvalidGoal
 from donewhen.core.goal import Goal, Limits
 from donewhen.core.retention import Retention
 from donewhen.core.verdict import panel
-from donewhen.core.work import RunWarning
+from donewhen.core.work import ModelFacts, RunWarning
 from donewhen.regular import expanded, read_bytes, read_text
 from donewhen.settings import kinds
 from donewhen.settings.kinds import UNLIMITED, BadValue
 from donewhen.settings.personal import (
     Approvals,
     HiddenCheck,
-    ModelPrice,
-    price_example,
     read_prices,
     take_approvals,
     take_hidden,
@@ -74,7 +72,7 @@ class Settings:
     configured: Choices = field(default_factory=Choices)
     ceiling: Choices = field(default_factory=Choices)
     warnings: tuple[RunWarning, ...] = ()
-    prices: Mapping[str, ModelPrice] = field(default_factory=dict[str, ModelPrice])
+    prices: Mapping[str, ModelFacts] = field(default_factory=dict[str, ModelFacts])
     own: Choices = field(default_factory=Choices)
     """What the person alone says, no workspace file."""
     approvals: Approvals = field(default_factory=Approvals)
@@ -369,21 +367,3 @@ def _prompt(setting: Setting, text: str, folder: Path | None) -> str:
     if not prompt.strip():
         raise BadValue(f"must be {setting.expected}; it is {text!r}")
     return prompt
-
-
-__all__ = [
-    "LIMITS",
-    "Approvals",
-    "Choices",
-    "ModelPrice",
-    "SettingSource",
-    "Settings",
-    "capped",
-    "goal_with_settings",
-    "limits_with_settings",
-    "load_settings",
-    "price_example",
-    "read_setting",
-    "user_settings_file",
-    "workspace_choices",
-]

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from donewhen.core.errors import InvalidGoal
+from donewhen.core.work import ModelFacts, Price
 from donewhen.regular import expanded
 
 if TYPE_CHECKING:  # rules are rare, and what judges command lines costs start-up time
@@ -43,11 +44,8 @@ def take_approvals(table: dict[str, Any], where: str) -> Approvals:
     for action in ACTIONS:
         patterns = _texts(action, table.pop(action, []), '["pytest *", "git status"]', where)
         rules += [_rule_of(None, one, action, action, where) for one in patterns]
-    given = table.pop("rules", [])
-    if not isinstance(given, list):
-        raise InvalidGoal(f"rules must be tables such as {_EXAMPLE_RULE}; it is {given!r} (in {where})")
-    for number, entry in enumerate(cast("list[object]", given), start=1):
-        rules.append(_approval_rule(entry, number, where))
+    for named, values in _tables("rules", table.pop("rules", []), _RULE_FIELDS, _EXAMPLE_RULE, where):
+        rules.append(_approval_rule(named, values, where))
     plugins = _texts("plugins", table.pop("plugins", []), '["package.module:Plugin"]', where)
     off = _texts("plugins_off", table.pop("plugins_off", []), '["name"]', where)
     for name in ESSENTIAL:
@@ -56,9 +54,7 @@ def take_approvals(table: dict[str, Any], where: str) -> Approvals:
     return Approvals(tuple(dict.fromkeys(rules)), plugins, off)
 
 
-def _approval_rule(entry: object, number: int, where: str) -> ApprovalRule:
-    named = f"rules, number {number}"
-    values = _table_of(entry, f"{named},", _RULE_FIELDS, _EXAMPLE_RULE, where)
+def _approval_rule(named: str, values: Mapping[str, object], where: str) -> ApprovalRule:
     tool, pattern, action = (values.get(key) for key in _RULE_FIELDS)
     if not isinstance(tool, str) or not isinstance(pattern, str):
         raise InvalidGoal(f"{named}, needs `tool` and `pattern`, both text, such as {_EXAMPLE_RULE} (in {where})")
@@ -87,6 +83,17 @@ def _table_of(entry: object, named: str, keys: Sequence[str], example: str, wher
         if key not in keys:
             raise InvalidGoal(f"{named} has no key `{key}`: it takes {', '.join(keys)} (in {where})")
     return values
+
+
+def _tables(
+    key: str, given: object, keys: Sequence[str], example: str, where: str
+) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """The entries of a list of tables, each with what errors call it. Raises InvalidGoal."""
+    if not isinstance(given, list):
+        raise InvalidGoal(f"{key} must be tables such as {example}; it is {given!r} (in {where})")
+    for number, entry in enumerate(cast("list[object]", given), start=1):
+        named = f"{key}, number {number}"
+        yield named, _table_of(entry, f"{named},", keys, example, where)
 
 
 def _texts(key: str, given: object, example: str, where: str) -> tuple[str, ...]:
@@ -119,13 +126,10 @@ class HiddenCheck:
 def take_hidden(table: dict[str, Any], root: Path | None, where: str) -> tuple[HiddenCheck, ...]:
     """Takes them out of a table of settings: those for the workspace folder `root`. `~` of a command is the person's
     home, which a room's own is not. Raises InvalidGoal that says how they are written."""
-    given = table.pop(HIDDEN_KEY, [])
-    if not isinstance(given, list):
-        raise InvalidGoal(f"{HIDDEN_KEY} must be tables such as {_EXAMPLE_CHECK}; it is {given!r} (in {where})")
     home = os.path.expanduser("~")  # noqa: PTH111 # never raises, for any user
     found: dict[str, HiddenCheck] = {}
-    for number, entry in enumerate(cast("list[object]", given), start=1):
-        workspace, name, command = _hidden_fields(entry, number, where)
+    for named, values in _tables(HIDDEN_KEY, table.pop(HIDDEN_KEY, []), _CHECK_FIELDS, _EXAMPLE_CHECK, where):
+        workspace, name, command = (_line_of_text(values, field, named, where) for field in _CHECK_FIELDS)
         if root is None or expanded(workspace).resolve() != root.resolve():
             continue
         if name in found:
@@ -136,15 +140,11 @@ def take_hidden(table: dict[str, Any], root: Path | None, where: str) -> tuple[H
     return tuple(found.values())
 
 
-def _hidden_fields(entry: object, number: int, where: str) -> tuple[str, str, str]:
-    named = f"{HIDDEN_KEY}, number {number}"
-    values = _table_of(entry, f"{named},", _CHECK_FIELDS, _EXAMPLE_CHECK, where)
-    texts = [values.get(field) for field in _CHECK_FIELDS]
-    for field, text in zip(_CHECK_FIELDS, texts, strict=True):
-        if not isinstance(text, str) or not text.strip() or "\n" in text:
-            raise InvalidGoal(f"{named}: {field} must be a line of text, such as in {_EXAMPLE_CHECK} (in {where})")
-    workspace, name, command = (str(text).strip() for text in texts)
-    return workspace, name, command
+def _line_of_text(values: Mapping[str, object], field: str, named: str, where: str) -> str:
+    text = values.get(field)
+    if not isinstance(text, str) or not text.strip() or "\n" in text:
+        raise InvalidGoal(f"{named}: {field} must be a line of text, such as in {_EXAMPLE_CHECK} (in {where})")
+    return text.strip()
 
 
 # `[prices."provider/name"]`: what a person says that models cost.
@@ -153,22 +153,12 @@ def _hidden_fields(entry: object, number: int, where: str) -> tuple[str, str, st
 PRICE_KEYS = ("input", "output", "cached", "window")
 
 
-@dataclass(frozen=True, slots=True)
-class ModelPrice:
-    """US dollars per million tokens, as `ports.models.Price`. `cached` is for input that the provider had cached, None:
-    as `input`. `window` is the model's context in tokens, None: as it is known."""
-
-    input: float
-    output: float
-    cached: float | None = None
-    window: int | None = None
-
-
-def read_prices(table: object, where: str) -> dict[str, ModelPrice]:
-    """The prices by the name of the model. Raises InvalidGoal that says how one is written."""
+def read_prices(table: object, where: str) -> dict[str, ModelFacts]:
+    """The prices by the name of the model, and its window where that is said. Raises InvalidGoal that says how one is
+    written."""
     if not isinstance(table, dict):
         raise InvalidGoal(f"prices must be a table such as {_EXAMPLE_PRICE}; it is {table!r} (in {where})")
-    prices: dict[str, ModelPrice] = {}
+    prices: dict[str, ModelFacts] = {}
     for name, entry in cast(dict[str, object], table).items():
         values = _table_of(entry, f'prices."{name}"', PRICE_KEYS, _EXAMPLE_PRICE, where)
         given = _dollars(name, "input", values.get("input"), where)
@@ -178,7 +168,7 @@ def read_prices(table: object, where: str) -> dict[str, ModelPrice]:
         if window is not None and (not isinstance(window, int) or isinstance(window, bool) or window < 1):
             message = f'`window` of prices."{name}" must be a whole number of tokens; it is {window!r} (in {where})'
             raise InvalidGoal(message)
-        prices[name] = ModelPrice(given, made, cached, window)
+        prices[name] = ModelFacts(window, price=Price(given, made, cached))
     return prices
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from pathlib import Path
 from typing import Any, cast
-from uuid import uuid4
 
 from donewhen.core.approval import ApprovalRule, rule_problem
-from donewhen.regular import read_text
+from donewhen.regular import read_text, write_whole
 
 FILE = "allowances.json"
 VERSION = 1
@@ -51,18 +49,7 @@ class Allowances:
                 self._path.replace(self._path.with_name(f"{FILE}.unreadable"))
         table = [{"tool": one.tool, "pattern": one.pattern} for one in (*kept, rule)]
         text = json.dumps({"version": VERSION, "allowed": table}, indent=1, ensure_ascii=True) + "\n"
-        fresh = self._path.with_name(f"{FILE}.{uuid4().hex}")
-        try:
-            place = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(place, "w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            fresh.replace(self._path)
-        except OSError:
-            with contextlib.suppress(OSError):
-                fresh.unlink(missing_ok=True)
-            raise
+        write_whole(self._path, text)
 
 
 def _rules(content: Any) -> list[ApprovalRule]:

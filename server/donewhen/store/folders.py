@@ -6,12 +6,11 @@ import hashlib
 import json
 import os
 import re
-import secrets
 from contextlib import closing
 from pathlib import Path
 
 from donewhen.core.errors import LedgerUnavailable
-from donewhen.regular import read_text
+from donewhen.regular import read_text, write_whole
 
 WORKSPACE_FILE = "workspace.json"
 LEDGER_FILE = "ledger.sqlite"
@@ -50,10 +49,7 @@ def workspace_folder(state: Path, root: Path) -> Path:
     try:
         if file.exists() and read_text(file, "utf-8", "replace") == text:  # one that was damaged is written anew
             return folder
-        # Written whole or not at all, whichever process wins.
-        fresh = file.with_name(f"{WORKSPACE_FILE}.{secrets.token_hex(4)}")
-        fresh.write_text(text, "utf-8")
-        fresh.replace(file)
+        write_whole(file, text)
     except OSError as error:
         raise LedgerUnavailable(f"the state folder {folder} can't be written: {error}") from error
     return folder

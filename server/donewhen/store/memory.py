@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 
 from donewhen.core.errors import LedgerUnavailable, Overtaken, no_such_run
 from donewhen.core.events import Entry, Event, EvidenceRecorded
 from donewhen.core.evidence import Evidence
-from donewhen.core.state import RunState
 from donewhen.ports import Live, RunSummary, Trouble
 from donewhen.store.codec import encode, trees_in
 from donewhen.store.summary import RunRecord, removed_run, updated
@@ -22,27 +20,27 @@ class _Record:
     """What all connections to one ledger share."""
 
     entries: dict[str, deque[Entry]] = field(default_factory=lambda: defaultdict(deque))
-    lengths: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     runs: dict[str, RunRecord] = field(default_factory=dict[str, RunRecord])
-    evidence: dict[tuple[str, str], Evidence] = field(default_factory=dict[tuple[str, str], Evidence])
     live: dict[str, Live] = field(default_factory=dict[str, Live])
     kept: set[str] = field(default_factory=set[str])
     removed: set[str] = field(default_factory=set[str])
     writes: int = 0
 
+    def last(self, run_id: str) -> int:
+        """The sequence of a run's last entry; 0 without any."""
+        entries = self.entries.get(run_id)
+        return entries[-1].sequence if entries else 0
+
 
 class MemoryLedger:
     """The record of one process's runs (ports.Ledger). It behaves like the ledger on disk and ends with the process.
 
-    `keep`: of each run, only the first entry and this many of the latest are kept, with their evidence. This lets a
-    long run use little memory, for callers that don't read further back.
+    `keep`: of each run, only the first entry and this many of the latest are kept. This lets a long run use little
+    memory, for callers that don't read further back.
     """
 
-    notices: tuple[str, ...] = ()
-
-    def __init__(self, *, fault: Callable[[str], None] | None = None, keep: int | None = None) -> None:
+    def __init__(self, *, keep: int | None = None) -> None:
         self._record = _Record()
-        self._fault = fault
         self._keep = keep
         self._own_writes = 0
         self._closed = False
@@ -64,13 +62,9 @@ class MemoryLedger:
         after: int | None = None,
         alone: bool = False,
     ) -> Entry:
-        if after is not None and self._record.lengths.get(run_id, 0) != after:
+        if after is not None and self._record.last(run_id) != after:
             raise Overtaken(f"run {run_id} went on after entry {after}")
         return self._append(run_id, event, at, seconds)
-
-    @property
-    def append_at_once(self) -> Callable[[str, Event, float, float | None], Entry]:
-        return self._append
 
     def _append(self, run_id: str, event: Event, at: float, seconds: float | None) -> Entry:
         self._check_open()
@@ -78,26 +72,18 @@ class MemoryLedger:
             raise removed_run(run_id)
         encode(event)  # what couldn't be kept on disk isn't kept here either
         record = self._record
-        record.lengths[run_id] += 1
-        entry = Entry(record.lengths[run_id], at, event, seconds)
+        entry = Entry(record.last(run_id) + 1, at, event, seconds)
         record.entries[run_id].append(entry)
         run = updated(record.runs.get(run_id), event, at)
         if run is not None:
             record.runs[run_id] = run
-        if isinstance(event, EvidenceRecorded):
-            record.evidence[run_id, event.evidence.id] = event.evidence
         self._forget(run_id)
         self._wrote()
-        if self._fault is not None:
-            self._fault(type(event).__name__)
         return entry
 
     async def entries(self, run_id: str, after: int = 0) -> Sequence[Entry]:
         self._check_open()
-        known = self._record.entries.get(run_id, ())
-        if self._record.lengths.get(run_id, 0) == len(known):
-            return list(islice(known, max(after, 0), None))
-        return [entry for entry in known if entry.sequence > after]
+        return [entry for entry in self._record.entries.get(run_id, ()) if entry.sequence > after]
 
     async def runs(self) -> Sequence[RunSummary]:
         self._check_open()
@@ -105,18 +91,13 @@ class MemoryLedger:
 
     async def evidence(self, run_id: str, evidence_id: str) -> Evidence | None:
         self._check_open()
-        return self._record.evidence.get((run_id, evidence_id))
+        recorded = (entry.event for entry in reversed(self._record.entries.get(run_id, ())))
+        found = (event.evidence for event in recorded if isinstance(event, EvidenceRecorded))
+        return next((one for one in found if one.id == evidence_id), None)
 
     async def trouble(self, run_id: str) -> Trouble | None:
         self._check_open()
         return None
-
-    async def snapshot(self, run_id: str) -> RunState | None:
-        self._check_open()
-        return None
-
-    async def keep_snapshot(self, state: RunState) -> None:
-        self._check_open()
 
     async def keep(self, run_id: str, on: bool) -> None:
         self._check_open()
@@ -130,7 +111,7 @@ class MemoryLedger:
 
     async def entry_counts(self) -> Mapping[str, int]:
         self._check_open()
-        return {run_id: self._record.lengths[run_id] for run_id in self._record.runs}
+        return {run_id: self._record.last(run_id) for run_id in self._record.runs}
 
     async def trees(self, run_id: str) -> frozenset[str]:
         self._check_open()
@@ -143,10 +124,8 @@ class MemoryLedger:
         run = record.runs.get(run_id)
         if run is None or run_id in record.kept or run.updated_at != updated_at:
             return False
-        for held in (record.runs, record.entries, record.lengths, record.live):
+        for held in (record.runs, record.entries, record.live):
             held.pop(run_id, None)
-        for key in [one for one in record.evidence if one[0] == run_id]:
-            del record.evidence[key]
         record.removed.add(run_id)
         self._wrote()
         return True
@@ -180,11 +159,7 @@ class MemoryLedger:
         """Drops old entries; the first one stays, because it says what the run is."""
         entries = self._record.entries[run_id]
         while self._keep is not None and len(entries) > self._keep + 1:
-            first = entries.popleft()
-            event = entries.popleft().event
-            entries.appendleft(first)
-            if isinstance(event, EvidenceRecorded):
-                self._record.evidence.pop((run_id, event.evidence.id), None)
+            del entries[1]
 
     def _wrote(self) -> None:
         self._record.writes += 1

@@ -12,7 +12,6 @@ from typing import Concatenate, ParamSpec, TypeVar
 from donewhen.core.errors import LedgerUnavailable, RecordGone
 from donewhen.core.events import Entry, Event
 from donewhen.core.evidence import Evidence
-from donewhen.core.state import RunState
 from donewhen.ports import Live, RunSummary, Trouble
 from donewhen.store import tables
 from donewhen.store.opening import Stamp, ledger_error, open_ledger, read_ledger, stamp_of
@@ -86,11 +85,6 @@ class SqliteLedger:
             raise
         return self
 
-    @property
-    def append_at_once(self) -> None:
-        """None, because an append waits for the disk."""
-        return
-
     async def append(
         self,
         run_id: str,
@@ -115,13 +109,6 @@ class SqliteLedger:
 
     async def trouble(self, run_id: str) -> Trouble | None:
         return await self._in_thread(tables.trouble, run_id)
-
-    async def snapshot(self, run_id: str) -> RunState | None:
-        return await self._read_run(tables.snapshot, run_id)
-
-    async def keep_snapshot(self, state: RunState) -> None:
-        if self._refusal is None:
-            await self._write(False, tables.keep_snapshot, state)
 
     async def keep(self, run_id: str, on: bool) -> None:
         await self._write(True, tables.keep, run_id, on)

@@ -7,7 +7,7 @@ import math
 import sqlite3
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from hashlib import sha256
 from typing import Any, cast
 
@@ -22,10 +22,10 @@ from donewhen.core.errors import (
 from donewhen.core.events import END_STATUSES, Entry, Event, EvidenceRecorded, RunEnded, RunInterrupted
 from donewhen.core.evidence import Evidence
 from donewhen.core.fold.dispatch import fold_read
+from donewhen.core.shapes import ShapeError, shape_of
 from donewhen.core.state import RunState
 from donewhen.ports import Live, RunSummary, Trouble
 from donewhen.store.codec import CODEC_VERSION, NAMING_TREES, UnreadableEvent, decode, encode, trees_in
-from donewhen.store.snapshots import fold_version, read_state, write_state
 from donewhen.store.summary import RunRecord, removed_run, updated
 
 
@@ -169,8 +169,7 @@ def _refuse_changed(
             if why or any(row.type != RunInterrupted.__name__ for row in added):
                 why = f"entry {before + 1} is not by the process that pursues it"
     elif known != end or whole:
-        snapshot = None if whole else _fitting(connection, run_id)
-        _, why = _as_written(connection, run_id, snapshot.head if snapshot is not None else None)
+        _, why = _as_written(connection, run_id)
     if why:
         raise RecordChanged(run_id, f"{why}; {CHANGED_BY_OTHERS}")
 
@@ -257,14 +256,8 @@ def evidence(connection: sqlite3.Connection, run_id: str, evidence_id: str) -> E
 
 
 def trouble(connection: sqlite3.Connection, run_id: str) -> Trouble | None:
-    """What is wrong with a run on the list; None if it is as it was written and can be read, or was removed. Of a long
-    run, only what came after its snapshot is looked at."""
+    """What is wrong with a run on the list; None if it is as it was written and can be read, or was removed."""
     with _one_moment(connection):
-        snapshot = _fitting(connection, run_id)
-        if snapshot is not None and snapshot.version == fold_version():
-            rows, why = _as_written(connection, run_id, snapshot.head)
-            if not why and all(row.version == CODEC_VERSION for row in rows):
-                return None
         rows, why = _as_written(connection, run_id)
         if not rows and not _is_listed(connection, run_id):
             return None
@@ -318,16 +311,17 @@ def _is_time(value: object) -> bool:
 
 # ------------------------------------------------------------------------------------------------- runs
 
-_COLUMNS = "run_id, mode, title, goal_path, standing, started_at, updated_at, open_interrupts"
+_COLUMNS = tuple(one.name for one in fields(RunRecord))
+_LISTED = ", ".join(_COLUMNS)
 
 
 def runs(connection: sqlite3.Connection) -> list[RunSummary]:
-    lines = connection.execute(f"SELECT {_COLUMNS} FROM runs ORDER BY rowid DESC").fetchall()  # noqa: S608  # constant
+    lines = connection.execute(f"SELECT {_LISTED} FROM runs ORDER BY rowid DESC").fetchall()  # noqa: S608  # constant
     return [(_as_record(line) or _again(connection, line)).summary() for line in lines]
 
 
 def _record(connection: sqlite3.Connection, run_id: str) -> RunRecord | None:
-    line = connection.execute(f"SELECT {_COLUMNS} FROM runs WHERE run_id = ?", (run_id,)).fetchone()  # noqa: S608  # constant
+    line = connection.execute(f"SELECT {_LISTED} FROM runs WHERE run_id = ?", (run_id,)).fetchone()  # noqa: S608  # constant
     return None if line is None else _as_record(line) or _again(connection, line)
 
 
@@ -336,20 +330,12 @@ _STANDINGS = frozenset({None, "running", "waiting", "paused", "interrupted", *EN
 
 def _as_record(row: tuple[Any, ...]) -> RunRecord | None:
     """None if the row holds what is never written."""
-    run_id, mode, title, goal_path, standing, started_at, updated_at, interrupts = row
-    texts = (run_id, title, "" if goal_path is None else goal_path)
-    if not all(isinstance(one, str) for one in texts) or mode not in ("pursue", "audit") or standing not in _STANDINGS:
-        return None
-    if not all(isinstance(one, int | float) and math.isfinite(one) for one in (started_at, updated_at)):
-        return None
     try:
-        asked = cast("object", json.loads(interrupts))
+        line = {**dict(zip(_COLUMNS, row, strict=True)), "open_interrupts": json.loads(row[-1])}
+        record = cast("RunRecord", shape_of(RunRecord).read(line))
     except (TypeError, ValueError):
         return None
-    if not isinstance(asked, list):
-        return None
-    ids = frozenset(map(str, cast("list[object]", asked)))
-    return RunRecord(run_id, mode, title, goal_path, standing, started_at, updated_at, ids)
+    return record if record.standing in _STANDINGS else None
 
 
 def _again(connection: sqlite3.Connection, row: tuple[Any, ...]) -> RunRecord:
@@ -366,73 +352,14 @@ def _again(connection: sqlite3.Connection, row: tuple[Any, ...]) -> RunRecord:
 
 def put_record(connection: sqlite3.Connection, record: RunRecord, end: bytes) -> None:
     """Writes a run's line in the list, after the entry with that digest."""
+    line = shape_of(RunRecord).write(record)
+    line |= {"open_interrupts": json.dumps(line["open_interrupts"]), "last_digest": end}
+    changed = ", ".join(f"{column} = excluded.{column}" for column in line)
     connection.execute(
-        f"INSERT INTO runs ({_COLUMNS}, last_digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "  # noqa: S608  # constant
-        "ON CONFLICT (run_id) DO UPDATE SET "
-        "mode = excluded.mode, title = excluded.title, goal_path = excluded.goal_path, standing = excluded.standing, "
-        "started_at = excluded.started_at, updated_at = excluded.updated_at, "
-        "open_interrupts = excluded.open_interrupts, last_digest = excluded.last_digest",
-        (
-            record.run_id,
-            record.mode,
-            record.title,
-            record.goal_path,
-            record.standing,
-            float(record.started_at),
-            float(record.updated_at),
-            json.dumps(sorted(record.open_interrupts)),
-            end,
-        ),
+        f"INSERT INTO runs ({', '.join(line)}) VALUES ({', '.join('?' * len(line))}) "  # noqa: S608  # constant
+        f"ON CONFLICT (run_id) DO UPDATE SET {changed}",
+        tuple(line.values()),
     )
-
-
-# ------------------------------------------------------------------------------------------- snapshots
-
-
-@dataclass(frozen=True, slots=True)
-class _Snapshot:
-    head: Head
-    version: str
-    body: bytes
-
-
-def snapshot(connection: sqlite3.Connection, run_id: str) -> RunState | None:
-    """A state from which reading can go on."""
-    with _one_moment(connection):
-        found = _fitting(connection, run_id)
-    return read_state(found.body) if found is not None and found.version == fold_version() else None
-
-
-def keep_snapshot(connection: sqlite3.Connection, state: RunState) -> None:
-    body, version = write_state(state), fold_version()
-    with transaction(connection):
-        row = _checked(connection, state.run_id, state.sequence)
-        if row is None or _is_being_removed(connection, state.run_id):
-            return
-        digest = linked(row.digest, (state.run_id, state.sequence, version), body)
-        connection.execute(
-            "INSERT OR REPLACE INTO snapshots (run_id, sequence, version, body, digest) VALUES (?, ?, ?, ?, ?)",
-            (state.run_id, state.sequence, version, body, digest),
-        )
-
-
-def _fitting(connection: sqlite3.Connection, run_id: str) -> _Snapshot | None:
-    """The snapshot of a run as it was written, after an entry that is as it was written, of a run whose line in the
-    list names its last entry: that none is missing at the end is not seen otherwise."""
-    kept = connection.execute(
-        "SELECT sequence, version, body, digest FROM snapshots WHERE run_id = ?", (run_id,)
-    ).fetchone()
-    if kept is None:
-        return None
-    sequence, version, body, digest = kept
-    if not isinstance(sequence, int) or not isinstance(version, str) or not isinstance(body, bytes):
-        return None
-    row = _checked(connection, run_id, sequence)
-    if row is None or digest != linked(row.digest, (run_id, sequence, version), body):
-        return None
-    if _end_on_list(connection, run_id) != _end(connection, run_id)[1]:
-        return None
-    return _Snapshot((sequence, row.digest), version, body)
 
 
 # ------------------------------------------------------------------------------------- keeping and removing
@@ -466,7 +393,7 @@ def trees(connection: sqlite3.Connection, run_id: str) -> frozenset[str]:
     return frozenset(tree for (body,) in rows for tree in trees_in(bytes(body).decode("ascii", "replace")))
 
 
-_OF_A_RUN = ("runs", "live", "snapshots")
+_OF_A_RUN = ("runs", "live")
 REMOVED_AT_ONCE = 5_000
 """Entries: so many can be removed while somebody waits to append."""
 
@@ -512,26 +439,22 @@ def compact(connection: sqlite3.Connection) -> None:
 # -------------------------------------------------------------------------------------------- live state
 
 
+_LIVE = tuple(one.name for one in fields(Live))
+
+
 def set_live(connection: sqlite3.Connection, run_id: str, live: Live) -> None:
     connection.execute(
-        "INSERT OR REPLACE INTO live (run_id, activity, alive_at, elapsed, silent) VALUES (?, ?, ?, ?, ?)",
-        (run_id, live.activity, live.alive_at, live.elapsed, live.silent),
+        f"INSERT OR REPLACE INTO live (run_id, {', '.join(_LIVE)}) VALUES (?, ?, ?, ?, ?)",  # noqa: S608  # constant
+        (run_id, *shape_of(Live).write(live).values()),
     )
 
 
 def live(connection: sqlite3.Connection, run_id: str) -> Live:
-    row = connection.execute(
-        "SELECT activity, alive_at, elapsed, silent FROM live WHERE run_id = ?", (run_id,)
-    ).fetchone()
-    if row is None:
-        return Live()
-    activity, alive_at, elapsed, silent = row
-    return Live(
-        None if activity is None else str(activity),
-        alive_at if _is_time(alive_at) else 0.0,
-        elapsed if _is_time(elapsed) else 0.0,
-        silent if isinstance(silent, int) else 0,
-    )
+    row = connection.execute(f"SELECT {', '.join(_LIVE)} FROM live WHERE run_id = ?", (run_id,)).fetchone()  # noqa: S608  # constant
+    try:
+        return Live() if row is None else cast("Live", shape_of(Live).read(dict(zip(_LIVE, row, strict=True))))
+    except ShapeError:
+        return Live()  # something else wrote it
 
 
 def data_version(connection: sqlite3.Connection) -> int:

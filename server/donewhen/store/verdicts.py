@@ -6,10 +6,9 @@ import contextlib
 import os
 import re
 from pathlib import Path
-from uuid import uuid4
 
 from donewhen.ports.proving import VerdictCache
-from donewhen.regular import read_text
+from donewhen.regular import read_text, write_whole
 
 KEPT = 2_000
 _KEY = re.compile(r"[0-9a-f]{16,128}")
@@ -30,20 +29,15 @@ class FileVerdicts(VerdictCache):
 
     def put(self, key: str, text: str) -> None:
         path = self._path(key)
-        fresh = path.with_name(f"{path.name}.{uuid4().hex}")
-        try:
+        with contextlib.suppress(OSError):
             self._folder.mkdir(parents=True, exist_ok=True)
-            fresh.write_text(text, encoding="utf-8")
-            fresh.replace(path)
+            write_whole(path, text)
             with os.scandir(self._folder) as entries:
                 known = [entry.path for entry in entries]
             if len(known) > self._kept:
                 known.sort(key=lambda one: Path(one).stat().st_mtime_ns)
                 for old in known[: len(known) - self._kept]:
                     Path(old).unlink(missing_ok=True)
-        except OSError:
-            with contextlib.suppress(OSError):
-                fresh.unlink(missing_ok=True)
 
     def _path(self, key: str) -> Path:
         if _KEY.fullmatch(key) is None:

@@ -290,9 +290,6 @@ class FolderWorkspace:
 
     # ---------------------------------------------------------------------------------- files
 
-    def scope_digest(self, globs: Sequence[str]) -> str:
-        return self._handed.scope_digest(tuple(globs), self.files(globs))
-
     def files(self, globs: Sequence[str] | None = None) -> Sequence[str]:
         return self._handed.paths() if globs is None else self._handed.matching(globs)
 

@@ -23,8 +23,8 @@ from donewhen.core.errors import AlreadyRunning, HeldElsewhere, LedgerUnavailabl
 from donewhen.ports import Owner
 from donewhen.regular import read_bytes, read_text
 from donewhen.workspace.door import Door, PipeDoor, SocketDoor
-from donewhen.workspace.processes.ending import until_gone
-from donewhen.workspace.processes.leftovers import Family, find_marked, open_paths, stat_fields, uptime
+from donewhen.workspace.processes.ending import end_all, until_gone
+from donewhen.workspace.processes.leftovers import find_marked, open_paths, stat_fields, uptime
 
 TOKEN_VARIABLE = "DONEWHEN_RUN_TOKEN"  # noqa: S105  # the name of the variable, not a secret
 
@@ -131,24 +131,22 @@ class FileRunLock:
     async def end_leftovers(self, token: str) -> int:
         """Asks the processes that carry `token`, and their descendants, to end, then kills them; returns their number.
 
-        Raises HeldElsewhere for those that still live after two seconds, and, without ending anything, if this
-        process itself descends from that run.
+        Raises HeldElsewhere for those that still live after 2 s, and, without ending anything, if this process itself
+        descends from that run.
         """
         mark = f"{TOKEN_VARIABLE}={token}"
         await asyncio.to_thread(_refuse_own_family, token, mark)
         begun = time.monotonic()
-        leftovers = Family(mark, since=0.0)
-        leftovers.close()  # they inherited nothing from here
-        found: set[int] = set()
+        ended: set[int] = set()
         while True:
-            found |= await asyncio.to_thread(find_marked, mark)
-            await leftovers.end(running=False)
-            if left := await asyncio.to_thread(find_marked, mark):
+            found, left = await end_all(lambda: asyncio.to_thread(find_marked, mark))
+            ended |= found
+            if left:
                 raise HeldElsewhere(
                     f"{_processes_text(sorted(left))} of the run can't be ended: end them, then try again"
                 )
             if time.monotonic() - begun > _SETTLE or not await asyncio.to_thread(self._others_hold):
-                return len(found)
+                return len(ended)
             await asyncio.sleep(_POLL)
 
     def _others_hold(self) -> bool:

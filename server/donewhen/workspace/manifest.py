@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
 from typing import NamedTuple
@@ -90,7 +90,6 @@ class Manifest:
 
     folders: Mapping[str, Folder]
     rules: bytes = b""
-    _scopes: dict[tuple[str, ...], str] = field(default_factory=dict[tuple[str, ...], str], compare=False)
 
     @cached_property
     def revision(self) -> str:
@@ -155,17 +154,6 @@ class Manifest:
         for path, entry in entries.items():
             draft.put(path, entry)
         return draft.finish()
-
-    def scope_digest(self, key: tuple[str, ...], paths: Iterable[str]) -> str:
-        """sha256 over what these paths count for; `key` names the scope, so that it is computed only once."""
-        if key not in self._scopes:
-            whole = hashlib.sha256()
-            for path in paths:
-                entry = self.get(path)
-                if entry is not None:
-                    whole.update(b"%b\0%b\0%b\0" % (encoded(path), entry.mode.encode(), entry.counted))
-            self._scopes[key] = whole.hexdigest()
-        return self._scopes[key]
 
 
 class Draft:

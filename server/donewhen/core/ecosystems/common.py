@@ -6,7 +6,6 @@ TOOLS = (
     Tool(
         "pre-commit",
         "lint",
-        ("pre-commit",),
         starts=True,
         signs=(Sign("pre-commit run --all-files", files=(".pre-commit-config.yaml",), group="runner"),),
         install=pip("pre-commit"),
@@ -14,10 +13,11 @@ TOOLS = (
         config=globs("**/.pre-commit-config.yaml"),
         absent=(r"\.pre-commit-config\.yaml is not a file",),
     ),
-    Tool("prek", "lint", ("prek",), starts=True),
+    Tool("prek", "lint", starts=True),
     Tool(
         "compilers and linters",
         "other",
+        (),
         problems=(
             # app.py:3: error: message  [code]   and   app.c:3:5: fatal error: message
             matcher(
@@ -45,8 +45,8 @@ TOOLS = (
         nothing_checked=(r"Linting: 0 file",),
         config=globs("**/.markdownlint*"),
     ),
-    Tool("yamllint", "lint", ("yamllint",), config=globs("**/.yamllint*")),
-    Tool("vale", "lint", ("vale",), config=globs("**/.vale.ini")),
+    Tool("yamllint", "lint", config=globs("**/.yamllint*")),
+    Tool("vale", "lint", config=globs("**/.vale.ini")),
     *checkers("actionlint hadolint typos editorconfig-checker taplo"),
 )
 

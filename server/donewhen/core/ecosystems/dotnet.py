@@ -7,7 +7,6 @@ TOOLS = (
     Tool(
         "dotnet test",
         "test",
-        ("dotnet test",),
         prints=(
             Form(
                 "dotnet",

@@ -74,7 +74,6 @@ TOOLS = (
     Tool(
         "go test",
         "test",
-        ("go test",),
         prints=(
             Form(
                 "go",
@@ -111,7 +110,6 @@ TOOLS = (
     Tool(
         "gotestsum",
         "test",
-        ("gotestsum",),
         prints=(
             Form(
                 "gotestsum",
@@ -126,7 +124,6 @@ TOOLS = (
     Tool(
         "go vet",
         "lint",
-        ("go vet",),
         problems=(
             # vet: ./main.go:3:5: message   and   ./main.go:3:5: message
             matcher(
@@ -141,7 +138,6 @@ TOOLS = (
     Tool(
         "golangci-lint",
         "lint",
-        ("golangci-lint",),
         nothing_checked=(r"No go files to analy[sz]e",),
         config=globs("**/.golangci.y*ml **/.golangci.toml **/.golangci.json"),
         suppressions=(Suppression(r"//\s*nolint\b", globs("golangci-lint")),),
@@ -150,7 +146,6 @@ TOOLS = (
     Tool(
         "staticcheck",
         "lint",
-        ("staticcheck",),
         config=globs("**/staticcheck.conf"),
         suppressions=(Suppression(r"//\s*lint:(?:file-)?ignore\b", globs("staticcheck golangci-lint")),),
     ),

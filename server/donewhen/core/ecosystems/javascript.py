@@ -1,7 +1,7 @@
 """JavaScript and TypeScript: vitest, jest, mocha, node:test, bun, deno, playwright, cypress, eslint, tsc, biome."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from donewhen.core.ecosystems.output import labelled, last_line, named, parts, read_tap, tap_counts
 from donewhen.core.ecosystems.table import (
@@ -99,11 +99,10 @@ def _in_package(keys: str) -> Shared:
 
 _NODE = "install Node.js from https://nodejs.org"
 
-TOOLS = (
+_ROWS = (
     Tool(
         "vitest",
         "test",
-        ("vitest",),
         breaks_off=(r"^\S+ Startup Error \S+\n(?P<said>\S.*)$",),
         prints=(
             Form(
@@ -131,7 +130,6 @@ TOOLS = (
         ),
         line=Line(edits=("-u", "--update", "--watch")),
         packaged=True,
-        install=npm("vitest"),
         runners=globs("**/vitest.setup.*"),
         config=globs("**/vitest.config.* **/vitest.workspace.*"),
         shared=(_in_package("vitest"), Shared(globs("**/vite.config.json"), "json", globs("test"))),
@@ -203,7 +201,6 @@ const {name} = require('node:test').test;
     Tool(
         "bun test",
         "test",
-        ("bun test",),
         prints=(
             Form(
                 "bun",
@@ -253,7 +250,6 @@ const {name} = require('node:test').test;
     Tool(
         "deno test",
         "test",
-        ("deno test",),
         prints=(
             Form(
                 "deno",
@@ -277,7 +273,7 @@ Deno.test('{name}', () => {{ throw new Error('{name}'); }});
         ),
         toolchains=globs(".deno .cache/deno"),
     ),
-    Tool("deno lint", "lint", ("deno lint",), suppressions=(Suppression(r"deno-lint-ignore\b", globs("deno")),)),
+    Tool("deno lint", "lint", suppressions=(Suppression(r"deno-lint-ignore\b", globs("deno")),)),
     *checkers("deno:fmt deno:check"),
     Tool(
         "jest",
@@ -314,7 +310,6 @@ Deno.test('{name}', () => {{ throw new Error('{name}'); }});
         ),
         line=Line(edits=("-u", "--updateSnapshot", "--watch", "--watchAll")),
         packaged=True,
-        install=npm("jest"),
         programs=("jest",),
         tests=globs("**/__mocks__/** **/__snapshots__/**"),
         runners=globs("**/jest.setup.*"),
@@ -329,7 +324,6 @@ Deno.test('{name}', () => {{ throw new Error('{name}'); }});
     Tool(
         "mocha",
         "test",
-        ("mocha",),
         breaks_off=(
             r"^\s*Exception during run: \S+:\d+\n(?:.*\n){0,6}?(?P<said>\w*Error: .+)$",
             r"^\s*(?:✖ ERROR|Exception during run): (?P<said>.+)$",
@@ -347,7 +341,6 @@ Deno.test('{name}', () => {{ throw new Error('{name}'); }});
         report_variables=("MOCHA_FILE",),
         line=Line(edits=("--watch", "-w")),
         packaged=True,
-        install=npm("mocha"),
         runners=globs("**/.mocharc*"),
         shared=(_in_package("mocha"),),
         runner_packages=globs("node_modules/mocha node_modules/chai"),
@@ -355,7 +348,6 @@ Deno.test('{name}', () => {{ throw new Error('{name}'); }});
     Tool(
         "ava",
         "test",
-        ("ava",),
         prints=(
             Form(
                 "ava",
@@ -367,7 +359,6 @@ Deno.test('{name}', () => {{ throw new Error('{name}'); }});
         ),
         line=Line(edits=("-u", "--update-snapshots", "--watch", "-w")),
         packaged=True,
-        install=npm("ava"),
         config=globs("**/ava.config.*"),
         shared=(_in_package("ava"),),
         runner_packages=globs("node_modules/ava"),
@@ -375,7 +366,6 @@ Deno.test('{name}', () => {{ throw new Error('{name}'); }});
     Tool(
         "tap",
         "test",
-        ("tap",),
         prints=(
             Form(
                 "tap",
@@ -388,24 +378,14 @@ Deno.test('{name}', () => {{ throw new Error('{name}'); }});
         durations=(rf"(?P<before>^# time=){SECONDS}m?s",),
         line=Line(),
         packaged=True,
-        install=npm("tap"),
         config=globs("**/.taprc"),
         shared=(_in_package("tap"),),
         runner_packages=globs("node_modules/tap node_modules/@tapjs"),
     ),
-    Tool(
-        "tape",
-        "test",
-        ("tape",),
-        prints=("tap",),
-        line=Line(),
-        install=npm("tape"),
-        runner_packages=globs("node_modules/tape"),
-    ),
+    Tool("tape", "test", prints=("tap",), line=Line(), install=npm("tape"), runner_packages=globs("node_modules/tape")),
     Tool(
         "jasmine",
         "test",
-        ("jasmine",),
         prints=(
             Form(
                 "jasmine",
@@ -419,7 +399,6 @@ Deno.test('{name}', () => {{ throw new Error('{name}'); }});
     Tool(
         "cucumber",
         "test",
-        ("cucumber",),
         prints=(
             Form("cucumber", last_line(r"^\d+ scenarios? (\(.*\))$"), r"^\d+ scenarios? \(\d+ ", r"^0 scenarios$"),
         ),
@@ -438,7 +417,6 @@ Deno.test('{name}', () => {{ throw new Error('{name}'); }});
         ),
         report_variables=("PLAYWRIGHT_JUNIT_OUTPUT_NAME", "PLAYWRIGHT_JUNIT_OUTPUT_FILE"),
         packaged=True,
-        install=npm("playwright"),
         config=globs("**/playwright.config.*"),
         toolchains=globs(".cache/ms-playwright"),
         runner_packages=globs("node_modules/@playwright/test node_modules/playwright-core"),
@@ -446,22 +424,12 @@ Deno.test('{name}', () => {{ throw new Error('{name}'); }});
     Tool(
         "cypress",
         "other",
-        ("cypress",),
         packaged=True,
-        install=npm("cypress"),
         tests=globs("**/*.cy.[jt]s* **/cypress/**"),
         config=globs("**/cypress.config.*"),
         toolchains=globs(".cache/Cypress"),
     ),
-    Tool(
-        "karma",
-        "other",
-        ("karma",),
-        packaged=True,
-        install=npm("karma"),
-        config=globs("**/karma.conf.*"),
-        runner_packages=globs("node_modules/karma"),
-    ),
+    Tool("karma", "other", packaged=True, config=globs("**/karma.conf.*"), runner_packages=globs("node_modules/karma")),
     Tool(
         "c8",
         "other",
@@ -474,7 +442,6 @@ Deno.test('{name}', () => {{ throw new Error('{name}'); }});
     Tool(
         "tsc",
         "types",
-        ("tsc",),
         problems=(
             # src/app.ts(3,5): error TS2322: message   and   src/app.ts:3:5 - error TS2322: message
             matcher(
@@ -499,7 +466,6 @@ Deno.test('{name}', () => {{ throw new Error('{name}'); }});
     Tool(
         "eslint",
         "lint",
-        ("eslint",),
         problems=(
             # app.js: line 3, col 5, Error - message (rule)
             matcher(
@@ -526,48 +492,43 @@ Deno.test('{name}', () => {{ throw new Error('{name}'); }});
         signs=(Sign("eslint .", files=("eslint.config.*", ".eslintrc", ".eslintrc.*"), keys=("eslintConfig",)),),
         hooks=(("eslint", "npx eslint ."),),
         packaged=True,
-        install=npm("eslint"),
         config=globs("**/.eslintrc* **/.eslintignore **/eslint.config.*"),
         shared=(_in_package("eslintConfig eslintIgnore"),),
         absent=(r"(?i)couldn't find (?:a configuration file|an eslint\.config)|no eslint configuration found",),
         suppressions=(Suppression(r"eslint-disable(?:-next-line|-line)?\b", globs("eslint xo standard oxlint")),),
         settings=globs(".eslintrc .eslintrc.js .eslintrc.json .eslintrc.yml"),
     ),
-    Tool("tsd", "types", ("tsd",), tests=globs("**/*.test-d.ts"), shared=(_in_package("tsd"),)),
+    Tool("tsd", "types", tests=globs("**/*.test-d.ts"), shared=(_in_package("tsd"),)),
     Tool(
         "biome",
         "lint",
-        ("biome",),
         line=Line(verbs=("check", "ci", "lint"), edits=FIX),
         packaged=True,
-        install=npm("biome"),
         config=globs("**/biome.json*"),
         suppressions=(Suppression(r"biome-ignore\b", globs("biome")),),
     ),
     Tool(
         "prettier",
         "lint",
-        ("prettier",),
         line=Line(needs=("--check", "-c"), edits=FIX),
         packaged=True,
-        install=npm("prettier"),
         config=globs("**/.prettierrc* **/prettier.config.* **/.prettierignore"),
         shared=(_in_package("prettier"),),
     ),
     Tool(
         "stylelint",
         "lint",
-        ("stylelint",),
         config=globs("**/.stylelintrc* **/stylelint.config.*"),
         shared=(_in_package("stylelint"),),
         suppressions=(Suppression(r"stylelint-disable\b", globs("stylelint")),),
     ),
-    Tool("oxlint", "lint", ("oxlint",), config=globs("**/oxlint*.json **/.oxlintrc.json")),
-    Tool("xo", "lint", ("xo",), config=globs("**/.xo-config*"), shared=(_in_package("xo"),)),
-    Tool("standard", "lint", ("standard",), shared=(_in_package("standard"),)),
-    Tool("tslint", "lint", ("tslint",), config=globs("**/tslint.json")),
+    Tool("oxlint", "lint", config=globs("**/oxlint*.json **/.oxlintrc.json")),
+    Tool("xo", "lint", config=globs("**/.xo-config*"), shared=(_in_package("xo"),)),
+    Tool("standard", "lint", shared=(_in_package("standard"),)),
+    Tool("tslint", "lint", config=globs("**/tslint.json")),
     *checkers("vue-tsc svelte-check knip cspell"),
 )
+TOOLS = tuple(replace(tool, install=npm(tool.name)) if tool.packaged and not tool.install else tool for tool in _ROWS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ TOOLS = (
     Tool(
         "maven",
         "test",
+        (),
         prints=(
             Form(
                 "maven",
@@ -27,12 +28,14 @@ TOOLS = (
     Tool(
         "gradle",
         "test",
+        (),
         durations=(rf"(?P<before>^BUILD \w+ in ){SECONDS}m?s",),
         signs=(Sign("./gradlew test", files=("gradlew",), windows="gradlew test"),),
     ),
     Tool(
         "sbt",
         "test",
+        (),
         prints=(
             Form(
                 "sbt",
@@ -48,33 +51,29 @@ TOOLS = (
     Tool(
         "checkstyle",
         "lint",
-        ("checkstyle",),
         config=globs("**/checkstyle*.xml"),
         suppressions=(Suppression(r"@SuppressWarnings\b", globs("checkstyle pmd Werror")),),
     ),
     Tool(
         "pmd",
         "lint",
-        ("pmd",),
         config=globs("**/pmd*.xml"),
         suppressions=(Suppression(r"NOPMD\b|CHECKSTYLE:OFF", globs("pmd checkstyle")),),
     ),
     Tool(
         "spotbugs",
         "lint",
-        ("spotbugs",),
         config=globs("**/spotbugs*.xml"),
         suppressions=(Suppression(r"@SuppressFBWarnings\b", globs("spotbugs")),),
     ),
     Tool(
         "detekt",
         "lint",
-        ("detekt",),
         config=globs("**/detekt*.yml"),
         suppressions=(Suppression(r"@Suppress\(", globs("detekt ktlint")),),
     ),
-    Tool("scalafmt", "lint", ("scalafmt",), config=globs("**/.scalafmt.conf")),
-    Tool("scalafix", "lint", ("scalafix",), config=globs("**/.scalafix.conf")),
+    Tool("scalafmt", "lint", config=globs("**/.scalafmt.conf")),
+    Tool("scalafix", "lint", config=globs("**/.scalafix.conf")),
     *checkers("ktlint google-java-format"),
 )
 

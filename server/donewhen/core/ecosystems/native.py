@@ -7,7 +7,6 @@ TOOLS = (
     Tool(
         "ctest",
         "test",
-        ("ctest",),
         prints=(
             Form(
                 "ctest",
@@ -26,6 +25,7 @@ TOOLS = (
     Tool(
         "googletest",
         "test",
+        (),
         prints=(
             Form(
                 "gtest",
@@ -52,6 +52,7 @@ TEST({Name}, {name}) {{ FAIL() << "{name}"; }}
     Tool(
         "catch2",
         "test",
+        (),
         prints=(
             Form(
                 "catch2",
@@ -79,15 +80,13 @@ TEST_CASE("{name}") {{ REQUIRE(false); }}
     Tool(
         "clang-tidy",
         "lint",
-        ("clang-tidy",),
         config=globs("**/.clang-tidy"),
         suppressions=(Suppression(r"NOLINT(?:NEXTLINE|BEGIN)?\b", globs("clang-tidy")),),
     ),
-    Tool("clang-format", "lint", ("clang-format",), config=globs("**/.clang-format")),
+    Tool("clang-format", "lint", config=globs("**/.clang-format")),
     Tool(
         "cppcheck",
         "lint",
-        ("cppcheck",),
         config=globs("**/.cppcheck*"),
         suppressions=(Suppression(r"cppcheck-suppress\b", globs("cppcheck")),),
     ),

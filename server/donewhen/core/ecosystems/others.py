@@ -25,7 +25,6 @@ SWIFT = Ecosystem(
         Tool(
             "swift test",
             "test",
-            ("swift test",),
             prints=(
                 Form(
                     "swift",
@@ -44,7 +43,7 @@ SWIFT = Ecosystem(
                 ),
             ),
         ),
-        Tool("swiftlint", "lint", ("swiftlint",), nothing_checked=(r"No lintable files found",)),
+        Tool("swiftlint", "lint", nothing_checked=(r"No lintable files found",)),
     ),
 )
 DART = Ecosystem(
@@ -74,7 +73,6 @@ PHP = Ecosystem(
         Tool(
             "phpunit",
             "test",
-            ("phpunit",),
             prints=(
                 Form(
                     "phpunit",
@@ -88,7 +86,6 @@ PHP = Ecosystem(
         Tool(
             "pest",
             "test",
-            ("pest",),
             prints=(
                 Form(
                     "pest",
@@ -105,7 +102,6 @@ ELIXIR = Ecosystem(
         Tool(
             "mix test",
             "test",
-            ("mix test",),
             prints=(
                 Form(
                     "mix",
@@ -131,6 +127,7 @@ R = Ecosystem(
         Tool(
             "testthat",
             "test",
+            (),
             prints=(
                 Form(
                     "testthat",

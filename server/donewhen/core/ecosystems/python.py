@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from dataclasses import replace
 
 from donewhen.core.ecosystems.output import Counts, added, all_lines, labelled, last_line, named, parts
 from donewhen.core.ecosystems.table import (
@@ -217,11 +218,11 @@ _RUFF = ("ruff.toml", ".ruff.toml")
 _TYPE_IGNORE = r"#\s*type:\s*ignore\b"
 _NO_TYPE_CHECK = r"@(?:typing\.)?no_type_check\b"
 
-TOOLS = (
+_ROWS = (
     Tool(
         "unittest",
         "test",
-        ("unittest",),
+        install="it comes with Python",
         no_tests_exit=5,
         prints=(
             Form(
@@ -344,7 +345,6 @@ class {Name}(__import__('unittest').TestCase):
         ),
         line=Line(programs=("pytest", "py.test"), module="pytest"),
         caches=globs(".pytest_cache"),
-        install=pip("pytest"),
         runners=globs("**/conftest.py **/pytest_plugins.py pytest.py pytest/** _pytest/** pluggy/**"),
         config=globs("**/pytest.ini **/.pytest.ini **/pytest.toml **/.pytest.toml"),
         shared=(_in_pyproject("tool.pytest*"), _in_setup_cfg("pytest*")),
@@ -387,16 +387,8 @@ def test_{name}():
             ),
         ),
     ),
-    Tool(
-        "nose2",
-        "test",
-        ("nose2",),
-        prints=("unittest",),
-        line=Line(module="nose2"),
-        install=pip("nose2"),
-        shared=(_in_setup_cfg("nosetests"),),
-    ),
-    Tool("trial", "test", ("trial",), prints=("unittest",), line=Line(module="twisted.trial"), install=pip("twisted")),
+    Tool("nose2", "test", prints=("unittest",), line=Line(module="nose2"), shared=(_in_setup_cfg("nosetests"),)),
+    Tool("trial", "test", prints=("unittest",), line=Line(module="twisted.trial"), install=pip("twisted")),
     Tool(
         "stestr",
         "test",
@@ -412,6 +404,8 @@ def test_{name}():
     Tool(
         "doctest",
         "test",
+        (),
+        install="it comes with Python",
         prints=(
             Form(
                 "doctest",
@@ -423,7 +417,6 @@ def test_{name}():
     Tool(
         "behave",
         "test",
-        ("behave",),
         prints=(
             Form(
                 "behave",
@@ -436,7 +429,7 @@ def test_{name}():
     Tool(
         "robot",
         "test",
-        ("robot",),
+        install=pip("robotframework"),
         prints=(
             Form(
                 "robot",
@@ -449,7 +442,6 @@ def test_{name}():
     Tool(
         "tox",
         "other",
-        ("tox",),
         signs=(
             Sign(
                 "tox",
@@ -460,7 +452,6 @@ def test_{name}():
                 group="runner",
             ),
         ),
-        install=pip("tox"),
         config=globs("**/tox.ini **/tox.toml"),
         caches=globs(".tox"),
         shared=(_in_pyproject("tool.tox*"), _in_setup_cfg("tox* testenv*")),
@@ -469,9 +460,7 @@ def test_{name}():
     Tool(
         "nox",
         "other",
-        ("nox",),
         signs=(Sign("nox", files=("noxfile.py",), purpose="test", group="runner"),),
-        install=pip("nox"),
         tasks=globs("**/noxfile.py"),
         caches=globs(".nox"),
         shared=(_in_pyproject("tool.nox*"),),
@@ -480,8 +469,6 @@ def test_{name}():
     Tool(
         "coverage",
         "other",
-        ("coverage",),
-        install=pip("coverage"),
         config=globs("**/.coveragerc"),
         caches=globs("htmlcov"),
         shared=(_in_pyproject("tool.coverage*"), _in_setup_cfg("coverage*")),
@@ -491,7 +478,6 @@ def test_{name}():
     Tool(
         "ruff",
         "lint",
-        ("ruff",),
         problems=(
             # F401 [*] `os` imported but unused / --> app.py:1:8
             matcher("ruff", r"^(?P<code>[A-Z]{1,7}\d+|invalid-syntax)(?: \[\*\]|:)? (?P<message>.+)$", ARROW),
@@ -500,7 +486,6 @@ def test_{name}():
         line=Line(verbs=("check",), edits=FIX, module="ruff"),
         signs=(Sign("ruff check{no_fix} .", files=_RUFF, tables=("tool.ruff",)),),
         hooks=(("ruff", "ruff check ."), ("ruff-check", "ruff check .")),
-        install=pip("ruff"),
         config=globs("**/ruff.toml **/.ruff.toml"),
         caches=globs(".ruff_cache"),
         shared=(_in_pyproject("tool.ruff*"),),
@@ -516,6 +501,7 @@ def test_{name}():
     Tool(
         "ruff format",
         "lint",
+        (),
         programs=("ruff",),
         line=Line(("ruff",), verbs=("format",), needs=("--check", "--diff"), module="ruff"),
         signs=(Sign("ruff format --check .", files=_RUFF, tables=("tool.ruff",), setting="format", purpose="other"),),
@@ -525,10 +511,8 @@ def test_{name}():
     Tool(
         "pylint",
         "lint",
-        ("pylint",),
         nothing_checked=(r"No (?:source )?files to (?:lint|check|analy[sz]e)", r"No (?:source )?files were processed"),
         line=Line(module="pylint"),
-        install=pip("pylint"),
         config=globs("**/.pylintrc **/pylintrc"),
         shared=(_in_pyproject("tool.pylint*"), _in_setup_cfg("pylint*")),
         suppressions=(Suppression(r"#\s*pylint:\s*(?:disable|skip-file)\b", globs("pylint pre-commit")),),
@@ -537,40 +521,27 @@ def test_{name}():
     Tool(
         "pycodestyle",
         "lint",
-        ("pycodestyle",),
         line=Line(module="pycodestyle"),
-        install=pip("pycodestyle"),
         shared=(_in_setup_cfg("pycodestyle*"),),
         settings=globs(".config/pycodestyle"),
     ),
-    Tool(
-        "pydocstyle",
-        "lint",
-        ("pydocstyle",),
-        line=Line(module="pydocstyle"),
-        install=pip("pydocstyle"),
-        shared=(_in_setup_cfg("pydocstyle*"),),
-    ),
+    Tool("pydocstyle", "lint", line=Line(module="pydocstyle"), shared=(_in_setup_cfg("pydocstyle*"),)),
     Tool(
         "black",
         "lint",
-        ("black",),
         nothing_checked=(r"No Python files are present\b",),
         line=Line(needs=("--check",), module="black"),
         signs=(Sign("black --check .", tables=("tool.black",), purpose="other"),),
         hooks=(("black", "black --check ."),),
-        install=pip("black"),
         shared=(_in_pyproject("tool.black*"),),
         settings=globs(".config/black"),
     ),
     Tool(
         "isort",
         "lint",
-        ("isort",),
         nothing_checked=(r"Nothing to do: no files\b",),
         line=Line(needs=("--check", "--check-only", "-c"), module="isort"),
         hooks=(("isort", "isort --check ."),),
-        install=pip("isort"),
         config=globs("**/.isort.cfg"),
         shared=(_in_pyproject("tool.isort*"), _in_setup_cfg("isort*")),
         settings=globs(".isort.cfg"),
@@ -578,11 +549,9 @@ def test_{name}():
     Tool(
         "flake8",
         "lint",
-        ("flake8",),
         line=Line(module="flake8"),
         signs=(Sign("flake8", files=(".flake8",), sections=(("setup.cfg", "[flake8]"), ("tox.ini", "[flake8]"))),),
         hooks=(("flake8", "flake8"),),
-        install=pip("flake8"),
         config=globs("**/.flake8"),
         shared=(_in_pyproject("tool.flake8*"), _in_setup_cfg("flake8*")),
         settings=globs(".config/flake8 .flake8"),
@@ -590,7 +559,6 @@ def test_{name}():
     Tool(
         "mypy",
         "types",
-        ("mypy",),
         nothing_checked=(r"There are no \.py\[i\] files in\b",),
         line=Line(edits=("--install-types",), module="mypy"),
         signs=(
@@ -601,7 +569,6 @@ def test_{name}():
                 targets=("files", "packages", "modules"),
             ),
         ),
-        install=pip("mypy"),
         config=globs("**/mypy.ini **/.mypy.ini"),
         caches=globs(".mypy_cache"),
         shared=(_in_pyproject("tool.mypy*"), _in_setup_cfg("mypy*")),
@@ -615,7 +582,6 @@ def test_{name}():
     Tool(
         "pyright",
         "types",
-        ("pyright",),
         problems=(
             #   /home/me/app.py:1:5 - error: message (reportX)
             matcher(
@@ -629,7 +595,6 @@ def test_{name}():
         signs=(
             Sign("pyright {beside}", files=("pyrightconfig.json",), tables=("tool.pyright",), targets=("include",)),
         ),
-        install=pip("pyright"),
         config=globs("**/pyrightconfig.json"),
         shared=(_in_pyproject("tool.pyright*"),),
         suppressions=(
@@ -642,7 +607,6 @@ def test_{name}():
     Tool(
         "basedpyright",
         "types",
-        ("basedpyright",),
         line=Line(edits=("--writebaseline", "--verifytypes"), module="basedpyright"),
         signs=(
             Sign(
@@ -652,42 +616,26 @@ def test_{name}():
                 targets=("include",),
             ),
         ),
-        install=pip("basedpyright"),
         shared=(_in_pyproject("tool.basedpyright*"),),
     ),
-    Tool("ty", "types", ("ty",), line=Line(verbs=("check",)), install=pip("ty"), shared=(_in_pyproject("tool.ty*"),)),
-    Tool(
-        "pyrefly",
-        "types",
-        ("pyrefly",),
-        line=Line(verbs=("check",)),
-        install=pip("pyrefly"),
-        shared=(_in_pyproject("tool.pyrefly*"),),
-    ),
+    Tool("ty", "types", line=Line(verbs=("check",)), shared=(_in_pyproject("tool.ty*"),)),
+    Tool("pyrefly", "types", line=Line(verbs=("check",)), shared=(_in_pyproject("tool.pyrefly*"),)),
     Tool(
         "bandit",
         "lint",
-        ("bandit",),
-        install=pip("bandit"),
         config=globs("**/.bandit"),
         shared=(_in_pyproject("tool.bandit*"), _in_setup_cfg("bandit*")),
         suppressions=(Suppression(r"#\s*nosec\b", globs("bandit ruff pre-commit")),),
     ),
-    Tool("vulture", "lint", ("vulture",), install=pip("vulture"), shared=(_in_pyproject("tool.vulture*"),)),
-    Tool(
-        "interrogate",
-        "lint",
-        ("interrogate",),
-        install=pip("interrogate"),
-        shared=(_in_pyproject("tool.interrogate*"),),
-    ),
-    Tool("pyflakes", "lint", ("pyflakes",), install=pip("pyflakes")),
-    Tool(
-        "codespell", "lint", ("codespell",), config=globs("**/.codespellrc"), shared=(_in_pyproject("tool.codespell*"),)
-    ),
-    Tool("yapf", "lint", ("yapf",), config=globs("**/.style.yapf")),
+    Tool("vulture", "lint", shared=(_in_pyproject("tool.vulture*"),)),
+    Tool("interrogate", "lint", shared=(_in_pyproject("tool.interrogate*"),)),
+    Tool("pyflakes", "lint"),
+    Tool("codespell", "lint", config=globs("**/.codespellrc"), shared=(_in_pyproject("tool.codespell*"),)),
+    Tool("yapf", "lint", config=globs("**/.style.yapf")),
     *checkers("autopep8 docformatter"),
 )
+TOOLS = tuple(tool if tool.install else replace(tool, install=pip(tool.name)) for tool in _ROWS)
+"""One that doesn't say how to get it is a distribution of its own name."""
 
 PYTHON = Ecosystem(
     "python",

@@ -7,7 +7,6 @@ TOOLS = (
     Tool(
         "rspec",
         "test",
-        ("rspec",),
         prints=(
             Form(
                 "rspec",
@@ -37,6 +36,7 @@ RSpec.describe('{name}') {{ it('{name}') {{ raise '{name}' }} }}
     Tool(
         "minitest",
         "test",
+        (),
         prints=(
             Form(
                 "minitest",
@@ -65,15 +65,14 @@ end
     Tool(
         "rubocop",
         "lint",
-        ("rubocop",),
         nothing_checked=(r"0 files inspected\b",),
         config=globs("**/.rubocop*.yml"),
         suppressions=(Suppression(r"rubocop:(?:disable|todo)\b", globs("rubocop standardrb")),),
         settings=globs(".rubocop.yml"),
     ),
-    Tool("standardrb", "lint", ("standardrb",), config=globs("**/.standard.yml")),
-    Tool("reek", "lint", ("reek",), config=globs("**/.reek.yml")),
-    Tool("steep", "types", ("steep",), config=globs("**/Steepfile")),
+    Tool("standardrb", "lint", config=globs("**/.standard.yml")),
+    Tool("reek", "lint", config=globs("**/.reek.yml")),
+    Tool("steep", "types", config=globs("**/Steepfile")),
     Tool("sorbet", "types", ("srb",), config=globs("**/sorbet/config")),
 )
 

@@ -96,6 +96,7 @@ TOOLS = (
     Tool(
         "rustc",
         "other",
+        (),
         problems=(
             # error[E0308]: mismatched types / --> src/main.rs:2:5
             matcher("rustc", r"^(?P<severity>error|warning)(?:\[(?P<code>[\w:-]+)\])?: (?P<message>.+)$", ARROW),
@@ -122,7 +123,7 @@ TOOLS = (
             ),
         ),
     ),
-    Tool("cargo deny", "lint", ("cargo deny",), config=globs("**/deny.toml")),
+    Tool("cargo deny", "lint", config=globs("**/deny.toml")),
     *checkers("cargo:check cargo:audit"),
 )
 

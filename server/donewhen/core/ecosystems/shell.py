@@ -22,7 +22,6 @@ TOOLS = (
     Tool(
         "bats",
         "test",
-        ("bats",),
         prints=("tap", "mix"),
         tests=globs("**/*.bats"),
         absent=(r"(?m)^Error: (?:Test file|File) .* (?:does not exist|not found)",),
@@ -41,7 +40,6 @@ TOOLS = (
     Tool(
         "prove",
         "test",
-        ("prove",),
         prints=(Form("prove", _prove, r"^Files=\d+, Tests=\d+,", r"^Result: NOTESTS$", instead_of=("tap",)), "tap"),
         problems=(
             #   Failed test 'sums' / #   at t/sums.t line 4. / #          got: '1' / #     expected: '2'
@@ -55,7 +53,6 @@ TOOLS = (
     Tool(
         "shellcheck",
         "lint",
-        ("shellcheck",),
         config=globs("**/.shellcheckrc"),
         suppressions=(Suppression(r"#\s*shellcheck\s+disable\b", globs("shellcheck pre-commit")),),
     ),

@@ -330,8 +330,9 @@ class Tool(Files):
 
     - `purpose`: a `test` runner makes a check a test run by its name alone; a linter, formatter or type checker checks
       files as they stand, tests too: to it a test is what it looks at, and its configuration the proof;
-    - `commands`: the program and verbs that a command line names it by, with any options between, and `needs`, an
-      option that must be there too. `starts`: it checks nothing itself, and runs others, which may be test runners;
+    - `called`: the program and verbs that a command line names it by, with any options between, where that isn't its
+      name; and `needs`, an option that must be there too. `starts`: it checks nothing itself, and runs others, which
+      may be test runners;
     - `prints`: the forms in which it prints its totals, or the names of forms of other rows;
     - `problems`, `traces`: how it prints places; `nothing_checked`: regular expressions on the start of a line in
       which it says that it found no file; `durations`: on what it prints, with the part `before` a duration (judges
@@ -354,7 +355,7 @@ class Tool(Files):
 
     name: str = field(kw_only=False)
     purpose: Purpose = field(kw_only=False)
-    commands: tuple[str, ...] = field(default=(), kw_only=False)
+    called: tuple[str, ...] | None = field(default=None, kw_only=False)
     needs: str = ""
     starts: bool = False
     prints: tuple[Form | str, ...] = ()
@@ -380,6 +381,11 @@ class Tool(Files):
     programs: tuple[str, ...] = ()
 
     @property
+    def commands(self) -> tuple[str, ...]:
+        """The program and verbs that a command line names it by."""
+        return (self.name,) if self.called is None else self.called
+
+    @property
     def forms(self) -> tuple[str, ...]:
         """The names of the forms in which it prints its totals."""
         return tuple(one if isinstance(one, str) else one.name for one in self.prints)
@@ -392,7 +398,7 @@ class Tool(Files):
 
 def checkers(names: str) -> tuple[Tool, ...]:
     """Rows of linters and formatters of which only the command is known (`cargo:deny` with its subcommand)."""
-    return tuple(Tool(name.replace(":", " "), "lint", (name.replace(":", " "),)) for name in names.split())
+    return tuple(Tool(name.replace(":", " "), "lint") for name in names.split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

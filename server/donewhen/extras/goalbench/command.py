@@ -30,8 +30,8 @@ from donewhen.extras.goalbench.scoring import (
 )
 from donewhen.extras.goalbench.verdicts import scripted_judge
 from donewhen.ports import Measured
-from donewhen.settings.loading import Choices, Settings
-from donewhen.settings.table import BY_NAME, JUDGE
+from donewhen.settings.loading import Settings
+from donewhen.settings.table import BY_NAME, JUDGE, Choices
 
 SCRIPTED: tuple[JudgeName, ...] = ("honest", "gullible", "hostile", "garbage")
 """The judges whose rates are printed if no model is named."""

@@ -18,11 +18,11 @@ from donewhen.engine.api import StartOptions
 from donewhen.engine.runs import Supervisor
 from donewhen.engine.setup import EngineSetup, Start
 from donewhen.extras.goalbench.playing import BenchEnvironment, temporary_folder
-from donewhen.ports import Judge, Measured
+from donewhen.ports import Judge, Measured, ModelNote
 from donewhen.settings.loading import Settings
 from donewhen.store.folders import state_folder, workspace_folder
 from donewhen.store.memory import MemoryLedger
-from donewhen.store.model_notes import FileModelNotes
+from donewhen.store.model_notes import KeptModelNotes
 from donewhen.workspace.processes.running import SystemProcesses
 
 
@@ -68,7 +68,7 @@ def note_measured(settings: Settings, state_dir: Path | None, measured: Measured
     judging = judging_of(settings)
     if judging is not None:
         place = (judge_identity(judging), judging.api_base)
-        FileModelNotes(state_folder(state_dir)).note_measured(*place, measured)
+        KeptModelNotes(state_folder(state_dir)).add(*place, ModelNote(measured=measured))
 
 
 async def _nothing() -> None:

@@ -11,10 +11,10 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal, cast
 
 from donewhen.installation import ModelExtra
-from donewhen.models.catalogue import at_its_provider, cost_of, mode_of, provider_of
+from donewhen.models.catalogue import at_its_provider, mode_of, provider_of
 from donewhen.models.described import described, redirected_to
 from donewhen.models.protocol import Answered, Call, CallFailed
-from donewhen.models.silence import Silence
+from donewhen.models.silence import limited_silence
 
 if TYPE_CHECKING:
     from donewhen.models.direct.anthropic import AnthropicClient
@@ -77,8 +77,8 @@ class DirectClients:
         hears = _Listener(on_text)
         try:
             client = await asyncio.shield(self._client(family, call.api_base))
-            async with Silence(call.timeout, call.silence) as silence:
-                reply = await client.ask(replace(call, model=_bare(call.model)), hears, silence.heard)
+            async with limited_silence(call.timeout, call.silence) as heard:
+                return await client.ask(replace(call, model=_bare(call.model)), hears, heard)
         except Exception as error:
             if hears.failure is not None:
                 raise hears.failure from None
@@ -86,8 +86,6 @@ class DirectClients:
             if led := redirected_to(error):
                 failure = replace(failure, message=f"{failure.message} (at {led}, where that address redirects)")
             raise CallFailed(failure) from error
-        cost = cost_of(call.model, reply.input_tokens, reply.output_tokens, reply.cached_tokens, reply.written_tokens)
-        return replace(reply, cost=cost)
 
     async def close(self) -> None:
         """Ends every connection; a later call opens new ones."""

@@ -60,7 +60,7 @@ class OpenAiClient:
                 async with stream:
                     if (said := await said_instead(stream)) is not None:
                         return growing.shown(_whole_completion(ChatCompletion.construct(**said)))
-                    return (await streamed_reply(stream, growing))[0]
+                    return await streamed_reply(stream, growing)
             except OpenAIError as error:
                 raise growing.broken_by(error) from error
         response = await post(_PATH, cast_to=ChatCompletion, body=body, options={"headers": headers})
@@ -81,4 +81,4 @@ def _whole_completion(response: object) -> Answered:
         raise UnreadableReplyError(f"the reply is not a chat completion: {str(response)[:200]}")
     if not response.choices and (said := (response.model_extra or {}).get("error")):
         raise ErrorReplyError(said)
-    return whole_reply(response)[0]
+    return whole_reply(response)

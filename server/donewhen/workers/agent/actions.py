@@ -17,7 +17,7 @@ from typing import Any, cast
 from donewhen.core.calls import Message
 from donewhen.core.work import TURN_STATES, Usage
 from donewhen.models.hosted import as_calls, in_words
-from donewhen.ports import Model, ModelFacts, ModelNotes, ModelReply, ModelRequest
+from donewhen.ports import Model, ModelFacts, ModelNote, ModelNotes, ModelReply, ModelRequest
 
 _MARKUP = re.compile(
     r"<\|?/?(?:tool_calls?|function_calls?|invoke|python_tag|tool_use)\b|<function=|\[TOOL_CALLS\]|\[TOOL_REQUEST\]"
@@ -105,7 +105,7 @@ class Habit:
         self._model = model
         self._notes = notes
         self._place = (model.name, api_base)
-        self._known = notes.calling(*self._place)
+        self._known = notes.of(*self._place).calling
         self.by_actions = self._known == "actions"
         """Whether the model is asked for actions, from now on until the run ends."""
         self.acted = False
@@ -119,12 +119,12 @@ class Habit:
     @property
     def window(self) -> int | None:
         """The model's window in tokens, where its server or a refusal told it."""
-        return self._notes.window(*self._place)
+        return self._notes.of(*self._place).window
 
     def note_window(self, told: int | None) -> None:
         """Remembers the window for later turns and runs."""
         if told is not None and told != self.window:
-            self._notes.note_window(*self._place, told)
+            self._notes.add(*self._place, ModelNote(window=told))
 
     def resumed(self, conversation: Sequence[Message]) -> None:
         """A turn begins: what the model did in this run before, in another process say, counts."""
@@ -137,4 +137,4 @@ class Habit:
         # A model that is known to call tools keeps that name: one reply in words is not a habit.
         if self._known is None:
             self._known = how
-            self._notes.note_calling(*self._place, how)
+            self._notes.add(*self._place, ModelNote(how))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import signal
 import sys
 import time
@@ -16,93 +17,61 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from donewhen.workspace.processes.ending import SIGKILL, end_all, signal_each
+
 _HAS_FD = Path("/proc/self/fd").is_dir()
 """Whether the system tells there what a process has open."""
 
 
-class LivenessPipe:
-    """Nothing is ever written to it: it ends when its last holder does. On systems other than Linux it finds nobody."""
-
-    def __init__(self) -> None:
-        self._read: int | None = None
-        self._write: int | None = None
-        if sys.platform == "linux" and _HAS_FD:
-            self._read, self._write = os.pipe()
-
-    def descriptors(self) -> tuple[int, ...]:
-        """What the first process must inherit."""
-        return () if self._write is None else (self._write,)
-
-    def hand_over(self) -> None:
-        """The first process has its end of the pipe: this process closes its own."""
-        if self._write is not None:
-            os.close(self._write)
-            self._write = None
-
-    def close(self) -> None:
-        self.hand_over()
-        if self._read is not None:
-            os.close(self._read)
-            self._read = None
-
-    def holders(self, pids: Iterable[int]) -> set[int]:
-        """Those of `pids` that hold the pipe."""
-        if self._read is None:
-            return set()
-        import select
-
-        poll = select.poll()
-        poll.register(self._read, select.POLLIN)
-        if poll.poll(0):
-            return set()  # it is at its end: every holder has ended
-        name = f"pipe:[{os.fstat(self._read).st_ino}]"
-        return {pid for pid in pids if name in open_paths(pid)}
-
-
-_TERM_GRACE = 0.7
-_GIVE_UP = 1.9
-_POLL = 0.02
 _SHORT = 2.0
 """Seconds within which the system can't reuse a pid."""
 _MANY = 256
 _FEW = 16
 _PROC = Path("/proc")
-_SIGKILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has none: its SIGTERM ends a process at once
 
 
 @dataclass(frozen=True, slots=True)
 class SeenProcess:
-    """A live process. `born` is seconds after boot, on systems other than Linux epoch seconds; `session` is 0 there."""
+    """A process. `born` is seconds after boot, on systems other than Linux epoch seconds; `session` is 0 there."""
 
     pid: int
     parent: int
     session: int
     born: float
+    threads: int = 1
 
 
 class Family:
-    """Everything that descends from one process. Not for a process that shares its session with others."""
+    """Everything that descends from one process. Not for a process that shares its session with others.
 
-    def __init__(self, mark: str, since: float | None = None) -> None:
-        """`since`: the earliest birth of one that may belong; now, unless it is given."""
+    On Linux all of it inherits one end of a pipe to which nothing is ever written, and which ends when its last holder
+    does: what shed its mark, its session and its parent holds it still.
+    """
+
+    def __init__(self, mark: str) -> None:
         self._mark = mark
-        self._since = uptime() if since is None else since
+        self._since = uptime()
         self._begun = time.monotonic()
         self._leader: int | None = None
         self._gone = False
         self._known: dict[int, float] = {}
-        self._liveness = LivenessPipe()
+        self._pipe = list(os.pipe()) if sys.platform == "linux" and _HAS_FD else []
+        """The end to read from, and, until the first process has it, the other one."""
 
     def descriptors(self) -> tuple[int, ...]:
         """What the first process must inherit."""
-        return self._liveness.descriptors()
+        return tuple(self._pipe[1:])
 
     def begin(self, leader: int) -> None:
         self._leader = leader
-        self._liveness.hand_over()
+        for descriptor in self._pipe[1:]:
+            os.close(descriptor)
+        del self._pipe[1:]
 
     def close(self) -> None:
-        self._liveness.close()
+        for descriptor in self._pipe:
+            os.close(descriptor)
+        self._pipe.clear()
 
     def members(self) -> set[int]:
         """The pids of those that still live; zombies count as gone.
@@ -112,7 +81,7 @@ class Family:
         """
         young = [p for p in _other_processes(self._candidates()) if p.born >= self._since]
         members = _marked(young, self._mark, self._leader)
-        members |= self._liveness.holders(p.pid for p in young)
+        members |= self._holders(p.pid for p in young)
         members |= {p.pid for p in young if self._known.get(p.pid) == p.born}
         self._known = {p.pid: p.born for p in young if p.pid in members}
         return members
@@ -120,30 +89,29 @@ class Family:
     async def end(self, *, running: bool, at_once: bool = False) -> None:
         """Ends all members within 2 s: asks first (SIGTERM), unless `at_once`, then kills. `running`: the first process
         hasn't exited."""
-        begun = time.monotonic() - (_TERM_GRACE if at_once else 0.0)
         if at_once and self._leader is not None:
-            _signal_group(self._leader, _SIGKILL)
+            _signal_group(self._leader, SIGKILL)
         if running and self._leader is not None:
             await asyncio.to_thread(self.members)  # while the parents that show who belongs still live
             _signal_group(self._leader, signal.SIGTERM)
-        asked: set[int] = set()
-        while members := await self._members_now():
-            waited = time.monotonic() - begun
-            if waited > _GIVE_UP:
-                return
-            if waited > _TERM_GRACE:
-                _signal_each(members, _SIGKILL)
-            else:
-                _signal_each(members - asked, signal.SIGTERM)
-                asked |= members
-            await asyncio.sleep(_POLL)
-        self._gone = True
+        _, left = await end_all(self._members_now, at_once=at_once)
+        self._gone = not left
 
     async def _members_now(self) -> set[int]:
         candidates = self._candidates()
-        if candidates is not None and len(candidates) <= _FEW:
-            return self._members_twice()  # cheaper than a thread
-        return await asyncio.to_thread(self._members_twice)
+        few = candidates is not None and len(candidates) <= _FEW  # cheaper than a thread
+        return self.members() if few else await asyncio.to_thread(self.members)
+
+    def _holders(self, pids: Iterable[int]) -> set[int]:
+        """Those of `pids` that hold the pipe."""
+        if not self._pipe:
+            return set()
+        poll = select.poll()  # with many files open `select` can't
+        poll.register(self._pipe[0], select.POLLIN)
+        if poll.poll(0):
+            return set()  # it is at its end: every holder has ended
+        name = f"pipe:[{os.fstat(self._pipe[0]).st_ino}]"
+        return {pid for pid in pids if name in open_paths(pid)}
 
     def _candidates(self) -> range | None:
         """The only pids that may belong: after a short step, those assigned since it began. None: any."""
@@ -153,14 +121,10 @@ class Family:
         last = int(fields[-1]) if fields and fields[-1].isdigit() else -1  # the pid that was assigned last
         return range(self._leader, last + 1) if 0 <= last - self._leader < _MANY else None
 
-    def _members_twice(self) -> set[int]:
-        """Looks twice before it reports that nobody is left: a process that forks and ends can escape one look."""
-        return self.members() or self.members()
-
     def kill_now(self) -> None:
         """Doesn't wait: the last resort, which does nothing if all are gone."""
         for _ in range(0 if self._gone else 3):
-            _signal_each(self.members(), _SIGKILL)
+            signal_each(self.members(), SIGKILL)
 
 
 def find_marked(mark: str) -> set[int]:
@@ -176,10 +140,19 @@ def _other_processes(pids: range | None = None) -> list[SeenProcess]:
 
 def _marked(young: list[SeenProcess], mark: str, leader: int | None) -> set[int]:
     found = {p.pid for p in young if (leader is not None and leader in (p.pid, p.session)) or _carries(p.pid, mark)}
-    fresh = roots = found if leader is None else found | {leader}
-    while fresh:
-        fresh = {p.pid for p in young if p.parent in fresh} - found - roots
-        found |= fresh
+    found = with_descendants(young, found if leader is None else found | {leader})
+    return found.intersection(p.pid for p in young)
+
+
+def with_descendants(processes: Iterable[SeenProcess], pids: set[int]) -> set[int]:
+    children: dict[int, list[int]] = {}
+    for process in processes:
+        children.setdefault(process.parent, []).append(process.pid)
+    found, ahead = set(pids), list(pids)
+    while ahead:
+        fresh = [pid for pid in children.get(ahead.pop(), ()) if pid not in found]
+        found.update(fresh)
+        ahead += fresh
     return found
 
 
@@ -190,22 +163,24 @@ def uptime() -> float:
     return time.time() - 1.0
 
 
-def all_processes(pids: range | None = None) -> Iterator[SeenProcess]:
-    """Those that live now, zombies left out; on Linux, of `pids` alone where they are given."""
+def all_processes(pids: range | None = None, *, zombies: bool = False) -> Iterator[SeenProcess]:
+    """Those that live now, and those that have ended and are still listed if `zombies`; on Linux, of `pids` alone where
+    they are given. What has lost its first thread, and has others, lives."""
     if hasattr(time, "CLOCK_BOOTTIME") and _PROC.is_dir():
         ticks = os.sysconf("SC_CLK_TCK")
         # Listed even if the pids are known: threads have files there too, and are not processes.
         for name in os.listdir(_PROC):  # noqa: PTH208 # names are all that is needed, and this is the hot path
             if name.isdecimal() and (pids is None or int(name) in pids):
                 fields = stat_fields(name)
-                if fields and fields[0] not in (b"Z", b"X"):
-                    yield SeenProcess(int(name), int(fields[1]), int(fields[3]), int(fields[19]) / ticks)
+                if fields and (zombies or fields[0] not in (b"Z", b"X") or int(fields[17]) > 1):
+                    born, threads = int(fields[19]) / ticks, int(fields[17])
+                    yield SeenProcess(int(name), int(fields[1]), int(fields[3]), born, threads)
         return
     import psutil
 
     for process in psutil.process_iter(["pid", "ppid", "status", "create_time"]):
         facts = process.info
-        if facts["status"] != psutil.STATUS_ZOMBIE:
+        if zombies or facts["status"] != psutil.STATUS_ZOMBIE:
             yield SeenProcess(facts["pid"], facts["ppid"] or 0, 0, facts["create_time"] or 0.0)
 
 
@@ -265,11 +240,3 @@ def _signal_group(leader: int, number: int) -> None:
             os.killpg(leader, number)
     except (ProcessLookupError, PermissionError, OSError):
         return  # there is nobody left to signal
-
-
-def _signal_each(pids: Iterable[int], number: int) -> None:
-    for pid in pids:
-        try:
-            os.kill(pid, number)
-        except OSError:
-            continue  # it has ended since the search

@@ -1,6 +1,8 @@
-"""Rooms (`ports.Rooms`): `overlay` mounts one at the workspace's own path, `copying` makes a copy in another folder.
+"""Rooms: `opening` is the one way into one, by its specification (`showing.RoomSpec`), and `mounting` has the programs
+that mount it.
 
-`choosing` takes the best kind that works here, `mounting` says what is mounted and by which program, `home` which parts
-of the person's folder are visible, `places` keeps each room's folder and removes remains of crashes, `layers` writes
-the files that differ. `live` holds rooms for what workers run (`ports.LiveRooms`), within `limits`.
+`live` holds rooms for what workers run (`ports.LiveRooms`), `trials` those in which checks are tried (`ports.Rooms`),
+or copies where none can be mounted (`copying`). `showing` says what is mounted, `home` which parts of the person's
+folder are visible, `guarding` what in the workspace nobody changes, `limits` what commands may take; `places` keeps
+each room's folder and removes remains of crashes, `layers` writes the files that differ.
 """

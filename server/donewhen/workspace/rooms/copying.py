@@ -12,16 +12,15 @@ import os
 import shutil
 import stat
 import sys
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from donewhen.core.errors import WorkspaceError
-from donewhen.ports import Laid, Processes, Room, Workspace
+from donewhen.ports import Checker, Laid, Processes, Room, Workspace
 from donewhen.regular import read_bytes
 from donewhen.workspace.checkpoints import has_real_folders, take_away
 from donewhen.workspace.rooms.layers import ENVIRONMENT, lay_files, made_by_builds
-from donewhen.workspace.rooms.overlay import CheckerIn
 from donewhen.workspace.rooms.places import place_in
 from donewhen.workspace.shielding import shielded
 
@@ -35,6 +34,10 @@ HIDES_NOTHING = (
     "before completion checks are tried in copies of the workspace, which hide nothing: what runs there can read your"
     " files, your keys and Done When's records; `donewhen doctor` says how to get better rooms"
 )
+
+CheckerIn = Callable[[Processes, Path, Path, "Path | None"], Checker]
+"""Makes the checker of a room from its processes, its root, a folder that it may write to, and the folder to read from
+what is written below the root; None: the root itself."""
 
 Signature = tuple[int, ...]
 """What shows whether a file was written: mode, size, times, inode."""
@@ -61,7 +64,8 @@ class CopiedRooms:
     ) -> AsyncGenerator[Room]:
         """See `ports.Rooms`. Build outputs are never copied, because they contain the workspace's path. Nothing outside
         of the workspace is hidden."""
-        async with place_in(self._folder) as folder:
+        async with place_in(self._folder) as place:
+            folder = place.folder
             root, layer, scratch = folder / "root" / workspace.root.name, folder / "layer", folder / "scratch"
             try:
                 root.parent.mkdir()
@@ -70,22 +74,16 @@ class CopiedRooms:
                 gone = await lay_files(workspace, laid, layer)
                 await shielded(asyncio.to_thread(_replace, root, layer, gone))
                 scratch.mkdir()
-                known = await asyncio.to_thread(lambda: dict(_signatures(root)))
+                files = {*workspace.files(), *(one.path for one in laid)}
+                known = await asyncio.to_thread(lambda: {path: _signature(root / path) for path in files})
             except (OSError, shutil.Error) as error:
                 raise WorkspaceError(f"the workspace can't be copied to {folder} ({error})") from error
 
             def rewritten() -> Sequence[str]:
-                return tuple(sorted(path for path, before in known.items() if _signature(root / path) != before))
+                return sorted(path for path, before in known.items() if before and _signature(root / path) != before)
 
             checker = self._inside(self._processes, root, scratch, None)
             yield Room(self.kind, root, False, checker, lambda: asyncio.to_thread(rewritten))
-
-
-def _signatures(root: Path) -> Iterator[tuple[str, Signature | None]]:
-    for folder, _, names in os.walk(root):
-        for name in names:
-            file = Path(folder) / name
-            yield file.relative_to(root).as_posix(), _signature(file)
 
 
 def _signature(file: Path) -> Signature | None:
@@ -93,6 +91,8 @@ def _signature(file: Path) -> Signature | None:
         status = file.lstat()
     except OSError:
         return None
+    if stat.S_ISDIR(status.st_mode):
+        return None  # a nested repository
     return status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
 

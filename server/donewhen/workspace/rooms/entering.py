@@ -7,12 +7,9 @@ can't be made: an incomplete room is never used.
 from __future__ import annotations
 
 import ctypes
-import errno
 import json
 import os
-import re
 import socket
-import stat
 import struct
 import sys
 from typing import Any
@@ -22,8 +19,6 @@ _MOUNT_SETATTR, _AT_FDCWD, _READ_ONLY = 442, -100, 1
 _SET_FLAGS, _UP = 0x8914, 1
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _LINKS = {"fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2", "ptmx": "pts/ptmx"}
-_LEAST_PROCESSES = 400
-_KERNEL = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs")
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -44,8 +39,6 @@ def _make(plan: dict[str, Any]) -> None:
     if not plan["namespaces"]:
         # One more is made when privileges are given up.
         _write_proc("/proc/sys/user/max_user_namespaces", "1")
-    if plan["processes"] and _counts_processes():
-        _write_proc("/proc/sys/kernel/pid_max", str(max(plan["processes"], _LEAST_PROCESSES)))
     stage = os.path.join(plan["folder"], "stage")  # noqa: PTH118  # pathlib would take a third of a room's time
     os.makedirs(stage, exist_ok=True)  # noqa: PTH103
     places = _mounted()
@@ -55,25 +48,19 @@ def _make(plan: dict[str, Any]) -> None:
     old = os.open(".", os.O_PATH | os.O_CLOEXEC)
     for place in places:
         _make_read_only(place)
-    for place in filter(os.path.exists, _KERNEL):
-        _mount(place, place, _BIND | _RECURSIVE)
-        _make_read_only(place)
+    for place in plan["kernel"]:
+        if os.path.exists(place):  # noqa: PTH110
+            _mount(place, place, _BIND | _RECURSIVE)
+            _make_read_only(place)
     _make_devices(plan["memory"])
     for kind, place, shown, size in plan["mounts"]:
-        inner = plan["within"] and place.startswith(f"{plan['within']}/")
-        if inner and kind in ("seen", "written"):
-            _cover(plan["within"], place, kind)
+        if plan["within"] and place.startswith(plan["within"]) and kind in ("seen", "written"):
+            _bind(kind, place, shown)  # it is there: if a link came just now, nothing is made where that leads
         else:
             _mount_one(plan["folder"], kind, place, shown, size)
     _make_read_only("/dev")
     os.chdir(old)
     _raise_errno(_libc.umount2(b".", _DETACH), "the old tree")
-
-
-def _counts_processes() -> bool:
-    """Whether the kernel's limit applies to the namespace, and not to the machine."""
-    found = re.match(r"(\d+)\.(\d+)", os.uname().release)
-    return found is not None and (int(found[1]), int(found[2])) >= (6, 14)
 
 
 def _mount_one(folder: str, kind: str, place: str, shown: str, size: int) -> None:
@@ -102,33 +89,13 @@ def _mount_one(folder: str, kind: str, place: str, shown: str, size: int) -> Non
     elif kind == "layered":
         _overlay([f".{folder}/layer", source], f".{folder}/upper", f".{folder}/work", place)
     else:
-        _mount(source, place, _BIND | _RECURSIVE)
-        if kind != "written":
-            _make_read_only(place)
+        _bind(kind, place, shown)
 
 
-def _cover(root: str, place: str, kind: str) -> None:
-    """Mounts something in the workspace over itself. No part of its path below `root` may be a link, now or later."""
-    opened = [_open_without_links(tree, place[len(root) + 1 :]) for tree in (f".{root}", root)]
-    try:
-        source, target = (f"/proc/self/fd/{one}" for one in opened)
-        _mount(source, target, _BIND | _RECURSIVE)
-        if kind == "seen":
-            opened.append(_open_without_links(root, place[len(root) + 1 :]))
-            _make_read_only(f"/proc/self/fd/{opened[-1]}")
-    finally:
-        for one in opened:
-            os.close(one)
-
-
-def _open_without_links(root: str, path: str) -> int:
-    one = os.open(root, os.O_PATH | os.O_CLOEXEC)
-    for part in path.split("/"):
-        above, one = one, os.open(part, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=one)
-        os.close(above)
-        if stat.S_ISLNK(os.fstat(one).st_mode):
-            raise OSError(errno.ELOOP, "a link was put in its place just now: run the command again", path)
-    return one
+def _bind(kind: str, place: str, shown: str) -> None:
+    _mount(f".{shown}", place, _BIND | _RECURSIVE)
+    if kind != "written":
+        _make_read_only(place)
 
 
 def _overlay(below: list[str], upper: str, work: str, place: str) -> None:

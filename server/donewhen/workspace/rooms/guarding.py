@@ -25,7 +25,7 @@ from donewhen.workspace.checkpoints import has_real_folders
 from donewhen.workspace.ignoring import CACHE_FOLDERS
 from donewhen.workspace.rooms.home import home_of, is_file, is_folder, is_link, is_there
 from donewhen.workspace.rooms.mounting import Mount
-from donewhen.workspace.rooms.places import hold, let_go
+from donewhen.workspace.rooms.places import RoomFolder
 
 ALWAYS = (".git", ".vscode")
 """Guarded at the top of the workspace even if they don't exist: an empty folder takes their place as long as a room is
@@ -61,21 +61,16 @@ class _Seen:
 
 
 class Guarded:
-    """The guarded places of one workspace folder. `records` is where it is on record which folders of ours take the
-    place of missing ones, `variables` tells where the person's own configuration of git is."""
+    """The guarded places of one workspace folder. `variables` tells where the person's own configuration of git is."""
 
-    def __init__(self, root: Path, records: Path, variables: Callable[[], Mapping[str, str]]) -> None:
+    def __init__(self, root: Path, variables: Callable[[], Mapping[str, str]]) -> None:
         self._root = root
-        self._records = records
         self._variables = variables
         self._known: dict[str, _Seen] = {}
 
-    def take(
-        self, paths: Sequence[str], undone: list[Callable[[], object]], *, history: bool, without: Sequence[Path]
-    ) -> list[Mount]:
-        """The mounts that protect them and `paths`, once the workspace itself is mounted. Missing places are replaced:
-        `undone` grows with every step that is to be taken when the room closes. Nothing below the folders `without` is
-        looked at. Raises OSError."""
+    def take(self, paths: Sequence[str], room: RoomFolder, *, history: bool, without: Sequence[Path]) -> list[Mount]:
+        """The mounts that protect them and `paths`, once the workspace itself is mounted. The room holds the places of
+        missing ones. Nothing below the folders `without` is looked at. Raises OSError."""
         root = self._root
         history = history and self._is_real(".git") and is_folder(root / ".git")
         tops, data, found = self._walk(frozenset(place.relative_to(root).as_posix() for place in without))
@@ -89,12 +84,13 @@ class Guarded:
         found += [_joined(folder, name) for folder in data for name in IN_GIT]
         missing += [_joined(folder, name) for folder in data for name in _ABSENT_IN_GIT]
         for path in dict.fromkeys(missing):
-            if self._hold_place(path, undone):
+            if _is_inside(root, path) and room.hold(root, path):
                 found.append(path)
         passed: list[str] = []
         for way in ways:
             for path in way:
-                self._hold_place(path, undone)
+                if _is_inside(root, path):
+                    room.hold(root, path)
                 # What stands in for a folder on the way, such as a file, could be replaced by one.
                 (passed if path != way[-1] and is_folder(root / path) else found).append(path)
         kept = {path for path in found if self._is_real(path)}
@@ -103,13 +99,6 @@ class Guarded:
         outer = sorted(path for path in kept if not kept.intersection(folders_above(path)))
         pinned = sorted(path for path in above - kept if not kept.intersection(folders_above(path)))
         return [*(Mount("written", root / path) for path in pinned), *(Mount("seen", root / path) for path in outer)]
-
-    def _hold_place(self, path: str, undone: list[Callable[[], object]]) -> bool:
-        """Puts something of ours in the place of what is missing at a path; whether it did."""
-        held = hold(self._records, self._root, path) if _is_inside(self._root, path) else None
-        if held is not None:
-            undone.append(lambda: let_go(held))
-        return held is not None
 
     def links(self) -> tuple[str, ...]:
         """The guarded places that are links, and links on the way to the hooks of the workspace's own repository and of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -13,6 +14,7 @@ _KEYS = tuple(name for table in ECOSYSTEMS for name in table.keys)
 """Files below toolchains that contain keys."""
 _SHARED = (".local", ".config", ".cache")
 """Folders shared by many programs: a command found there doesn't make the others visible."""
+_INTERPRETER = re.compile(r"python|pypy|graalpy")
 _PREFIXES = tuple(name for table in ECOSYSTEMS for name in table.variables)
 
 
@@ -24,18 +26,25 @@ def home_of(variables: Mapping[str, str]) -> Path | None:
 
 
 def toolchains(home: Path, variables: Mapping[str, str]) -> tuple[Path, ...]:
-    """The folders below `home` that programs need, outermost first: those in the tables, and those that PATH and the
-    variables of toolchains lead to."""
+    """The folders below `home` that programs need, outermost first: those in the tables, and those that variables lead
+    to."""
     named = {home / name for table in ECOSYSTEMS for name in table.toolchains}
-    for entry in variables.get("PATH", "").split(os.pathsep):
-        place = Path(entry)
-        if entry and place.is_absolute() and _below(place, home):
-            # A tool's libraries are next to its folder of programs.
-            beside = place.parent
-            alone = not _below(beside, home) or beside.relative_to(home).as_posix() in _SHARED
-            named.add(beside if place.name in ("bin", "Scripts") and not alone else place)
-    named.update(Path(value) for name in _PREFIXES if (value := variables.get(name)))
-    return _outermost(place for place in named if _below(place, home) and is_folder(place))
+    return _outermost(place for place in (*named, *led_to(home, variables)) if is_folder(place))
+
+
+def led_to(hidden: Path, variables: Mapping[str, str]) -> tuple[Path, ...]:
+    """The folders below one that a room hides to which PATH and the variables of toolchains lead, outermost first, and
+    the installations behind virtual environments on PATH."""
+    named = [Path(value) for name in _PREFIXES if (value := variables.get(name))]
+    entries = [entry for entry in map(Path, variables.get("PATH", "").split(os.pathsep)) if entry.is_absolute()]
+    behind = [(entry / "python").resolve() for entry in entries]
+    entries += [program.parent for program in behind if _is_interpreter(program)]
+    for entry in entries:
+        # A tool's libraries are next to its folder of programs.
+        beside = entry.parent
+        alone = not _below(beside, hidden) or beside.relative_to(hidden).as_posix() in _SHARED
+        named.append(beside if entry.name in ("bin", "Scripts") and not alone else entry)
+    return _outermost(place for place in named if _below(place, hidden) and is_folder(place))
 
 
 def plain_files(home: Path) -> tuple[Path, ...]:
@@ -48,35 +57,23 @@ def key_files(home: Path) -> tuple[Path, ...]:
     return tuple(home / name for name in _KEYS if is_file(home / name))
 
 
-def interpreters(home: Path, variables: Mapping[str, str]) -> tuple[Path, ...]:
-    """The installations behind virtual environments on PATH, below `home` and not among its toolchains."""
-    found: list[Path] = []
-    for entry in variables.get("PATH", "").split(os.pathsep):
-        program = Path(entry) / "python"
-        if entry and Path(entry).is_absolute() and is_there(program):
-            found.append(program.resolve().parent.parent)
-    shown = toolchains(home, variables)
-    needed = [one for one in found if _below(one, home) and not any(one.is_relative_to(place) for place in shown)]
-    return _outermost(needed)
+def _is_interpreter(program: Path) -> bool:
+    """Whether a link of a virtual environment leads to an interpreter: a worker may lead one in the workspace anywhere,
+    and then nothing is shown."""
+    return program.parent.name == "bin" and _INTERPRETER.match(program.name) is not None and is_file(program)
 
 
-def installations(program: Path) -> tuple[Path, ...]:
+def installations(program: Path, root: Path) -> tuple[Path, ...]:
     """The folders that a program needs to run: those of its installation, or of its virtual environment and of the
-    interpreter behind that."""
+    interpreter behind that. `root` is the workspace, in which anybody may have made a link."""
     found: list[Path] = []
-    for one in dict.fromkeys((program, program.resolve())):
+    behind = program.resolve()
+    trusted = not program.is_relative_to(root) or _is_interpreter(behind)
+    for one in dict.fromkeys((program, behind) if trusted else (program,)):
         beside = one.parent.parent
         whole = one.parent.name in ("bin", "Scripts") and beside.name not in _SHARED
         found.append(beside if whole else one.parent)
     return tuple(found)
-
-
-def elsewhere(places: tuple[Path, ...], variables: Mapping[str, str]) -> tuple[Path, ...]:
-    """The places that PATH and the variables of toolchains name below folders that a room hides."""
-    entries = [Path(entry) for entry in variables.get("PATH", "").split(os.pathsep) if entry]
-    prefixes = [entry.parent if entry.name in ("bin", "Scripts") else entry for entry in entries]
-    prefixes += [Path(value) for name in _PREFIXES if (value := variables.get(name))]
-    return _outermost(one for one in prefixes if any(_below(one, place) for place in places) and is_folder(one))
 
 
 def _below(place: Path, above: Path) -> bool:

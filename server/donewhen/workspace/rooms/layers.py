@@ -13,7 +13,7 @@ from pathlib import Path
 
 from donewhen.core.ecosystems import ECOSYSTEMS
 from donewhen.core.errors import WorkspaceError
-from donewhen.core.globs import any_matches
+from donewhen.core.globs import any_matches, folders_above
 from donewhen.ports import Laid, Workspace
 from donewhen.regular import read_bytes
 from donewhen.workspace.checkpoints import has_real_folders, put_back
@@ -108,43 +108,25 @@ def like_below(root: Path, layer: Path) -> None:
         layer.chmod(stat.S_IMODE(root.stat().st_mode))
 
 
-def changed_above(upper: Path, below: Sequence[Path], place: str = "") -> Iterator[str]:
-    """The lower files that the content written into an overlay changes or hides. `below` are the lower layers, the
-    highest first."""
-    with os.scandir(upper / place) as entries:
-        written = list(entries)
-    if place and _opaque(upper / place):
-        kept = {entry.name for entry in written}
-        yield from (path for path in _files_in(below, place) if path[len(place) + 1 :].split("/")[0] not in kept)
-    for entry in written:
-        path = f"{place}/{entry.name}" if place else entry.name
-        if entry.is_dir(follow_symlinks=False):
-            if any((layer / path).is_symlink() or (layer / path).is_file() for layer in _highest_layer(below, path)):
+def changed_above(upper: Path, below: Sequence[Path], files: Iterable[str]) -> Iterator[str]:
+    """Those of the lower files that the content written into an overlay changes or hides. `below` are the lower layers,
+    the highest first. Raises OSError."""
+    written, hiding = set[str](), set[str]()
+    for place, folders, names in os.walk(upper, onerror=_raise):
+        here = Path(place).relative_to(upper)
+        written.update((here / name).as_posix() for name in (*folders, *names))
+        hiding.update((here / name).as_posix() for name in names)
+        hiding.update((here / name).as_posix() for name in folders if (Path(place) / name).is_symlink())
+        hiding.update([here.as_posix()] if _opaque(Path(place)) else [])
+    for path in files:
+        if path in written or not hiding.isdisjoint(folders_above(path)):
+            lower = next((layer / path for layer in below if os.path.lexists(layer / path)), None)
+            if lower is not None and not (path in written and _same(upper / path, lower)):
                 yield path
-            yield from changed_above(upper, below, path)
-        elif any((layer / path).is_dir() and not (layer / path).is_symlink() for layer in _highest_layer(below, path)):
-            yield from _files_in(below, path)
-        elif _highest_layer(below, path) and not _same(Path(entry.path), _highest_layer(below, path)[0] / path):
-            yield path
 
 
-def _highest_layer(below: Sequence[Path], path: str) -> Sequence[Path]:
-    """The highest layer with anything at a path, if there is one."""
-    found = next((layer for layer in below if os.path.lexists(layer / path)), None)
-    if found is None:
-        return ()
-    status = (found / path).lstat()
-    hidden = stat.S_ISCHR(status.st_mode) and status.st_rdev == 0
-    return () if hidden else (found,)
-
-
-def _files_in(below: Sequence[Path], place: str) -> Iterator[str]:
-    for layer in below:
-        for folder, _, names in os.walk(layer / place):
-            for name in names:
-                path = (Path(folder) / name).relative_to(layer).as_posix()
-                if _highest_layer(below, path):
-                    yield path
+def _raise(error: OSError) -> None:
+    raise error
 
 
 def _opaque(folder: Path) -> bool:
@@ -156,9 +138,11 @@ def _opaque(folder: Path) -> bool:
 
 
 def _same(one: Path, other: Path) -> bool:
-    """The same kind of file with the same content; times and owners don't count."""
+    """The same kind of file with the same content; times and owners don't count, nor does what is in a folder."""
     try:
         first, second = one.lstat(), other.lstat()
+        if stat.S_ISDIR(first.st_mode) and stat.S_ISDIR(second.st_mode):
+            return True  # a nested repository
         if stat.S_IFMT(first.st_mode) != stat.S_IFMT(second.st_mode) or first.st_mode & 0o111 != second.st_mode & 0o111:
             return False
         if stat.S_ISLNK(first.st_mode):

@@ -13,6 +13,7 @@ import os
 import platform
 import re
 import secrets
+import shutil
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +23,7 @@ import psutil
 
 from donewhen.ports import RoomLimits
 from donewhen.regular import read_text
-from donewhen.workspace.processes.leftovers import stat_fields
+from donewhen.workspace.processes.leftovers import all_processes, stat_fields, with_descendants
 from donewhen.workspace.rooms.home import is_there
 
 _PREFIX = "donewhen-"
@@ -38,12 +39,8 @@ class Counted:
 
     def refused(self) -> int:
         """How often the kernel refused a new process to a process in it."""
-        with contextlib.suppress(OSError, ValueError):
-            for line in read_text(self._folder / "pids.events", "ascii").splitlines():
-                key, _, times = line.partition(" ")
-                if key == "max":
-                    return int(times)
-        return 0
+        lines = (line.split() for line in _lines_of(self._folder / "pids.events"))
+        return next((int(times) for key, times in lines if key == "max"), 0)
 
     def close(self) -> None:
         """Removes it once its last process is gone."""
@@ -75,37 +72,27 @@ def control_group(processes: int) -> Counted | None:
 
 
 def _candidates() -> Iterator[Path]:
-    """The groups in which a counting group may be made."""
-    own: dict[str, str] = {}
-    with contextlib.suppress(OSError):
-        for line in read_text("/proc/self/cgroup").splitlines():
-            _, controllers, path = line.split(":", 2)
-            own[controllers] = path
-    for kind, place, options in _hierarchies():
-        if kind == "cgroup" and "pids" in options:
-            yield place / own.get("pids", "/").lstrip("/")
-        elif kind == "cgroup2":
-            group = place / own.get("", "/").lstrip("/")
-            for above in (group, *group.parents):
-                if above.is_relative_to(place) and _hands_on(above):
-                    yield above
+    """The groups in which a counting group may be made: by both versions, where everybody mounts them."""
+    top = Path("/sys/fs/cgroup")
+    for line in _lines_of("/proc/self/cgroup"):
+        _, controllers, path = line.split(":", 2)
+        if "pids" in controllers.split(","):
+            yield top / controllers / path.lstrip("/")
+        elif not controllers:
+            group = top / path.lstrip("/")
+            yield from (above for above in (group, *group.parents) if above.is_relative_to(top) and _hands_on(above))
 
 
 def _hands_on(group: Path) -> bool:
     """Whether it counts the processes of its subgroups, and this user may create one."""
-    with contextlib.suppress(OSError):
-        counts = "pids" in read_text(group / "cgroup.subtree_control").split()
-        return counts and all(os.access(place, os.W_OK) for place in (group, group / "cgroup.procs"))
-    return False
+    counts = any("pids" in line.split() for line in _lines_of(group / "cgroup.subtree_control"))
+    return counts and all(os.access(place, os.W_OK) for place in (group, group / "cgroup.procs"))
 
 
-def _hierarchies() -> Iterator[tuple[str, Path, list[str]]]:
-    with contextlib.suppress(OSError):
-        for line in read_text("/proc/self/mountinfo", "utf-8", "surrogateescape").splitlines():
-            before, _, after = line.partition(" - ")
-            kind, _, options = ([*after.split(" ", 2), "", ""])[:3]
-            if kind in ("cgroup", "cgroup2"):
-                yield kind, Path(before.split(" ")[4]), options.split(",")
+def _lines_of(file: Path | str) -> list[str]:
+    with contextlib.suppress(OSError, ValueError):
+        return [line for line in read_text(file).split("\n") if line]
+    return []
 
 
 def _removed(folder: Path) -> bool:
@@ -143,7 +130,7 @@ class RoomWatch:
     async def exceeded(self, leader: int) -> str:
         """Waits until the command that began with this process exceeds a limit, and says which one."""
         limit = self._limits.processes
-        before = {place: _used(place) for place in self._places}, _available()
+        before = {place: _used(place) for place in self._places}, psutil.virtual_memory().available
         others, ended, took = _tasks(), 0.0, 0.0
         while True:
             await asyncio.sleep(_GLANCE)
@@ -204,8 +191,9 @@ class RoomWatch:
     def _exceeded_limit(self, threads: Mapping[int, int], used: Mapping[Path, int], available: int) -> str:
         if 0 < self._limits.processes < sum(threads.values()):
             return self._too_many()
-        gone = available - _available()
-        scarce = available - gone < _LEAST_FREE * _total() and gone > min(self._memory, _total() // 2)
+        memory = psutil.virtual_memory()
+        scarce = memory.available < _LEAST_FREE * memory.total
+        scarce = scarce and available - memory.available > min(self._memory, memory.total // 2)
         # Shared memory is resident in each process: a closer look is needed only if the sum is too large. Memory in a
         # file without a name need not be resident in any.
         unnamed = _in_unnamed_files(threads)
@@ -220,7 +208,7 @@ class RoomWatch:
 
 def most_memory() -> int:
     """The default memory limit of a command: three quarters of the machine's memory."""
-    return _total() * 3 // 4
+    return psutil.virtual_memory().total * 3 // 4
 
 
 def size_text(size: int) -> str:
@@ -245,24 +233,10 @@ def _signalled(leader: int, number: int) -> bool:
 
 
 def _threads_of(leader: int) -> Mapping[int, int]:
-    """The descendants of a process, and how many threads each has."""
-    parents: dict[int, int] = {}
-    threads: dict[int, int] = {}
-    for name in os.listdir("/proc"):  # noqa: PTH208  # names are all that is needed, and this is the hot path
-        if name.isdecimal():
-            fields = stat_fields(name)
-            if fields:
-                parents[int(name)], threads[int(name)] = int(fields[1]), int(fields[17])
-    children: dict[int, list[int]] = {}
-    for pid, parent in parents.items():
-        children.setdefault(parent, []).append(pid)
-    ours, ahead = set[int](), [leader]
-    while ahead:
-        pid = ahead.pop()
-        if pid in parents and pid not in ours:
-            ours.add(pid)
-            ahead += children.get(pid, ())
-    return {pid: threads[pid] for pid in ours}
+    """A process and its descendants, and how many threads each has."""
+    seen = list(all_processes(zombies=True))
+    ours = with_descendants(seen, {leader})
+    return {one.pid: one.threads for one in seen if one.pid in ours}
 
 
 def _living_task(pid: int, threads: int) -> str:
@@ -339,24 +313,6 @@ def _tasks() -> int:
 
 
 def _used(place: Path) -> int:
-    try:
-        status = os.statvfs(place)
-    except OSError:
-        return 0
-    return (status.f_blocks - status.f_bfree) * status.f_frsize
-
-
-def _total() -> int:
-    return _meminfo("MemTotal")
-
-
-def _available() -> int:
-    return _meminfo("MemAvailable")
-
-
-def _meminfo(name: str) -> int:
-    for line in read_text("/proc/meminfo", "ascii").splitlines():
-        key, _, value = line.partition(":")
-        if key == name:
-            return int(value.split()[0]) * 1024
+    with contextlib.suppress(OSError):
+        return shutil.disk_usage(place).used
     return 0

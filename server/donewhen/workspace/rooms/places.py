@@ -1,8 +1,9 @@
 """What is there as long as a room is open, and removed whatever happens: the room's folder, in the state folder, and
-empty folders of ours in the workspace.
+empty folders of ours in the workspace, in place of what is missing there, so that no command makes it.
 
-Both have a lock file. A lock ends with its process, so what has a free lock was left behind by a crash, and the next
-one who opens the folder, or a room of it, removes it.
+Each room has a lock file, which says whose places it holds. A lock ends with its process, so what has a free lock was
+left behind by a crash, and the next one who opens the folder, or a room of it, removes it. One at a time, of whatever
+process, looks at these files and changes something.
 """
 
 from __future__ import annotations
@@ -10,147 +11,142 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
-import hashlib
+import json
 import os
 import secrets
 import shutil
 import stat
 import time
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 from donewhen.core.errors import WorkspaceError
+from donewhen.regular import read_text
 from donewhen.workspace.checkpoints import has_real_folders
 from donewhen.workspace.locks import open_lock_file, try_lock
 from donewhen.workspace.shielding import shielded
 
+ALONE = "alone"
+"""The file whose lock lets one in."""
 _LOCK = ".lock"
-_HELD = ".held"
 _COMMONDIR = "commondir"
-_PATIENCE, _PAUSE = 2.0, 0.005
-_LONGEST = 4096
-"""Bytes of a path."""
+_PATIENCE, _PAUSE = 60.0, 0.002
 
 
 class RoomFolder:
-    """One room's folder. `close` removes it."""
+    """A new, empty folder of a room in `rooms`. `close` removes it. Raises OSError."""
 
-    def __init__(self, folder: Path, lock: int) -> None:
-        self.folder = folder
-        self._lock = lock
+    def __init__(self, rooms: Path) -> None:
+        self._rooms = rooms
+        rooms.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with _alone(rooms):
+            _sweep(rooms)
+            self.folder = rooms / secrets.token_hex(8)
+            self._lock = open_lock_file(self.folder.with_suffix(_LOCK))
+            try_lock(self._lock)
+            self.folder.mkdir(mode=0o700)
 
     def close(self) -> None:
-        remove(self.folder)
-        _unlock(self.folder, self._lock)
+        try:
+            remove(self.folder)
+            with _alone(self._rooms):
+                _take_away(self.folder)
+        finally:
+            os.close(self._lock)
 
-
-def take_place(rooms: Path) -> RoomFolder:
-    """A new, empty folder in `rooms`. Raises WorkspaceError."""
-    try:
-        rooms.mkdir(mode=0o700, parents=True, exist_ok=True)
-        sweep(rooms)
-        while True:
-            folder = rooms / secrets.token_hex(8)
-            # The lock first: any process removes a folder whose lock is free.
-            file = folder.with_suffix(_LOCK)
-            lock = open_lock_file(file)
-            # A sweep may still hold the lock, or have removed the file already.
-            if try_lock(lock) and _is_current(Held(file, lock)):
-                break
-            os.close(lock)
-        folder.mkdir(mode=0o700)
-    except OSError as error:
-        raise WorkspaceError(f"no room can be made in {rooms} ({error.strerror or error})") from error
-    return RoomFolder(folder, lock)
+    def hold(self, root: Path, path: str) -> bool:
+        """Holds the place of something that is missing at a path of the workspace, as long as this room is open; no if
+        the person has something there, or if nobody can make anything there. In place of git's `commondir`, a file,
+        nothing is made: if a command makes it, it is removed. Raises OSError."""
+        place = root / path
+        if not _may_be_made(place):
+            return False
+        with _alone(self._rooms):
+            if os.path.lexists(place) and (str(root), path) not in _held(self._rooms):
+                return False
+            os.write(self._lock, f"{json.dumps([str(root), path])}\n".encode())
+            if place.name != _COMMONDIR:
+                with contextlib.suppress(FileExistsError):
+                    place.mkdir()
+        return True
 
 
 @asynccontextmanager
-async def place_in(rooms: Path) -> AsyncGenerator[Path]:
-    """A new, empty folder in `rooms` for the duration of the block; removed afterwards, even after a cancellation.
-    Raises WorkspaceError."""
+async def place_in(rooms: Path) -> AsyncGenerator[RoomFolder]:
+    """A room's folder for the duration of the block; removed afterwards, even after a cancellation. Raises
+    WorkspaceError."""
     taken: list[RoomFolder] = []
     try:
-        await shielded(asyncio.to_thread(lambda: taken.append(take_place(rooms))))
-        yield taken[0].folder
+        try:
+            await shielded(asyncio.to_thread(lambda: taken.append(RoomFolder(rooms))))
+        except OSError as error:
+            raise WorkspaceError(f"no room can be made in {rooms} ({error.strerror or error})") from error
+        yield taken[0]
     finally:
         for place in taken:
             await shielded(asyncio.to_thread(place.close))
 
 
 def sweep(rooms: Path) -> None:
-    """Removes the rooms whose process is gone, and what nobody holds any more in the workspace."""
-    for file in sorted(rooms.glob(f"*{_HELD}"), reverse=True):  # a folder of ours may be in another one
-        with contextlib.suppress(OSError):
-            let_go(Held(file, open_lock_file(file)))
+    """Removes the rooms whose process is gone, with what they held in the workspace."""
+    with contextlib.suppress(OSError):
+        if rooms.is_dir():
+            with _alone(rooms):
+                _sweep(rooms)
+
+
+@contextmanager
+def _alone(rooms: Path) -> Generator[None]:
+    lock = open_lock_file(rooms / ALONE)
+    deadline = time.monotonic() + _PATIENCE
+    try:
+        while not try_lock(lock):
+            if time.monotonic() > deadline:
+                raise OSError(errno.EAGAIN, "other rooms are opened and closed at the same time: try again", str(rooms))
+            time.sleep(_PAUSE)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _sweep(rooms: Path) -> None:
     for file in rooms.glob(f"*{_LOCK}"):
-        try:
+        with contextlib.suppress(OSError):
             lock = open_lock_file(file)
-        except OSError:
-            continue
-        if try_lock(lock):
-            remove(file.with_suffix(""))
-            _unlock(file.with_suffix(""), lock)
-        else:
-            os.close(lock)
+            try:
+                if try_lock(lock):
+                    _take_away(file.with_suffix(""))
+            finally:
+                os.close(lock)
 
 
-def _unlock(folder: Path, lock: int) -> None:
-    """Removes the lock file only after its folder: while anything is left, a later sweep tries again."""
+def _take_away(folder: Path) -> None:
+    """Removes a room's folder, and what it held in the workspace and no other room holds, unless somebody has put
+    something into it. While anything is left of the folder, a later sweep tries again."""
+    remove(folder)
+    file = folder.with_suffix(_LOCK)
+    alone = _places_in(file) - _held(folder.parent, but=file)
+    for root, path in sorted(alone, key=lambda one: one[1].count("/"), reverse=True):  # one may be in another one
+        if has_real_folders(Path(root), path):
+            with contextlib.suppress(OSError):
+                place = Path(root, path)
+                place.unlink() if place.name == _COMMONDIR else place.rmdir()
     if not os.path.lexists(folder):
         with contextlib.suppress(OSError):
-            folder.with_suffix(_LOCK).unlink()
-    os.close(lock)
+            file.unlink()
 
 
-# A folder of ours in place of something that is missing in the workspace, so that no command makes it: on record before
-# it is made, and shared by all rooms in which it is, of whatever process.
+def _held(rooms: Path, but: Path | None = None) -> set[tuple[str, str]]:
+    """The workspaces, and the paths in them, whose places rooms hold."""
+    return {place for file in rooms.glob(f"*{_LOCK}") if file != but for place in _places_in(file)}
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A record, and the descriptor that shares its lock."""
-
-    record: Path
-    lock: int
-
-
-def hold(records: Path, root: Path, path: str) -> Held | None:
-    """Holds the place of something that is missing at a path of the workspace; None if the person has something there,
-    or if nobody can make anything there. In place of git's `commondir`, a file, nothing is made: if a command makes it,
-    it is removed. Raises OSError."""
-    place = root / path
-    if not _may_be_made(place):
-        return None
-    # Deeper places come later by name, and no path makes the name too long.
-    digest = hashlib.sha256(os.fsencode(path)).hexdigest()
-    record = records / f"{path.count('/'):04}-{digest[:32]}{_HELD}"
-    deadline = time.monotonic() + _PATIENCE
-    while time.monotonic() < deadline:
-        if os.path.lexists(place) and not record.exists():
-            return None
-        held = Held(record, open_lock_file(record))
-        try:
-            # Whoever is alone with the record finds out whose the place is; all who hold it share the lock.
-            if try_lock(held.lock) and _is_current(held):
-                if not _place_of(held) and os.path.lexists(place):
-                    record.unlink()
-                    os.close(held.lock)
-                    return None
-                os.pwrite(held.lock, os.fsencode(f"{root}\0{path}"), 0)
-            if try_lock(held.lock, shared=True) and _is_current(held) and _place_of(held):
-                if place.name != _COMMONDIR:
-                    with contextlib.suppress(FileExistsError):
-                        place.mkdir()
-                return held
-        except BaseException:
-            os.close(held.lock)
-            raise
-        os.close(held.lock)
-        time.sleep(_PAUSE)
-    raise OSError(errno.EAGAIN, "other rooms are opened and closed at the same time: try again", os.fspath(place))
+def _places_in(file: Path) -> set[tuple[str, str]]:
+    with contextlib.suppress(OSError, ValueError):
+        return {(root, path) for root, path in map(json.loads, read_text(file).splitlines())}
+    return set()
 
 
 def _may_be_made(place: Path) -> bool:
@@ -167,34 +163,6 @@ def _may_be_made(place: Path) -> bool:
     except OSError as error:
         return error.errno != errno.ENAMETOOLONG
     return True
-
-
-def let_go(held: Held) -> None:
-    """The last one who lets go removes what was made, unless somebody has put something into it."""
-    try:
-        # In vain, this lets go of the shared lock.
-        if try_lock(held.lock) and _is_current(held):
-            if (of := _place_of(held)) and has_real_folders(Path(of[0]), of[1]):
-                place = Path(*of)
-                with contextlib.suppress(OSError):
-                    place.unlink() if place.name == _COMMONDIR else place.rmdir()
-            held.record.unlink()
-    finally:
-        os.close(held.lock)
-
-
-def _is_current(held: Held) -> bool:
-    """Whether the record is still the file at its path: a lock on one that was removed protects nothing."""
-    try:
-        return os.path.samestat(os.fstat(held.lock), held.record.stat())
-    except OSError:
-        return False
-
-
-def _place_of(held: Held) -> tuple[str, str] | None:
-    """The workspace and the path in it; None in a record that nobody has written yet."""
-    root, _, path = os.fsdecode(os.pread(held.lock, 2 * _LONGEST, 0)).partition("\0")
-    return (root, path) if path else None
 
 
 def remove(folder: Path) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import AsyncGenerator, Sequence
+import time
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Unpack
 
+from donewhen.core.errors import WorkspaceError
 from donewhen.ports import Grants, LiveRoom, LiveRooms, Processes, ProcessOptions, ProcessResult
 
 
@@ -35,18 +37,21 @@ def plain_room(processes: Processes) -> LiveRoom:
 
 
 class EachInARoom:
-    """`ports.Processes` that opens a room for every command. Raises WorkspaceError if none can be opened."""
+    """`ports.Processes` that opens a room for every command, as `chosen` then says. Where none can be opened, nothing
+    runs."""
 
-    def __init__(self, rooms: LiveRooms, grants: Grants) -> None:
-        self._rooms = rooms
-        self._grants = grants
+    def __init__(self, chosen: Callable[[], tuple[LiveRooms, Grants]]) -> None:
+        self._chosen = chosen
 
     async def run(self, command: str | Sequence[str], **options: Unpack[ProcessOptions]) -> ProcessResult:
         """See `ports.Processes`."""
         line = command if isinstance(command, str) else shlex.join(command)
-        granted = replace(self._grants, commands=(*self._grants.commands, line))
-        async with self._rooms.open(granted) as room:
-            result = await room.processes.run(command, **options)
-            # Readers of the output should not look for the reason outside of the room.
-            hint = room.hint(result)
-            return replace(result, output=f"{result.output.rstrip()}\n({hint})\n") if hint else result
+        rooms, grants = self._chosen()
+        try:
+            async with rooms.open(replace(grants, commands=(*grants.commands, line))) as room:
+                result = await room.processes.run(command, **options)
+                # Readers of the output should not look for the reason outside of the room.
+                hint = room.hint(result)
+                return replace(result, output=f"{result.output.rstrip()}\n({hint})\n") if hint else result
+        except WorkspaceError as error:
+            return ProcessResult(None, "", 0, "", 0.0, time.time(), spawn_error=str(error))
