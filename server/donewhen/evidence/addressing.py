@@ -145,8 +145,9 @@ _SOONER = (
 _RULES = r"(?:anweisung|instruktion|instruc|instruç|consigne|istruzion)"
 _FOREIGN = re.compile(
     r"\b(?:ignor|missacht|vergiss|vergesst|oubli|olvid|esque[cç]|dimentic)[^\n.!?]{0,30}?"
-    rf"(?:\b{_SOONER}\w*\s{_RULES}|\b{_RULES}\w*\s{_SOONER})"
-    r"|(?:игнорируй|забудь)\w*\s(?:\w+\s){0,2}(?:предыдущ|прежн|вышеуказанн)\w+\s(?:инструкци|указани|команд)"
+    rf"(?:\b{_SOONER}\w{{0,9}}\s{_RULES}|\b{_RULES}\w{{0,9}}\s{_SOONER})"
+    r"|\b(?:игнорируй|забудь)(?:те)?\s(?:\w{1,20}\s){0,2}(?:предыдущ|прежн|вышеуказанн)\w{1,9}\s"
+    r"(?:инструкци|указани|команд)"
     r"|(?:忽略|无视|無視|忽视|忽視)[^\n。]{0,8}(?:之前|以上|先前|前面|上述)[^\n。]{0,8}(?:指令|指示|说明|提示|规则|規則)"
     r"|(?:以前|これまで|上記|前)の(?:すべての|全ての)?(?:指示|命令|プロンプト)を(?:無視|忘れ)"
 )
