@@ -8,8 +8,11 @@ import contextvars
 import inspect
 import os
 import threading
+from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Generator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from functools import partial
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -70,8 +73,9 @@ def failing_as_a_call() -> Generator[None]:
 
 
 def raisable(error: BaseException) -> Exception:
-    """What leaves a coroutine as itself: the end of an iteration, of a task or of the program doesn't."""
-    if isinstance(error, Exception) and not isinstance(error, StopIteration | StopAsyncIteration):
+    """What leaves a coroutine as itself: the end of an iteration, of a task or of the program doesn't, nor the
+    CancelledError of a pool of threads, which asyncio takes for that of a task."""
+    if isinstance(error, Exception) and not isinstance(error, StopIteration | StopAsyncIteration | CancelledError):
         return error
     raised = RuntimeError(f"the call raised {type(error).__name__}: {error}".rstrip(": "))
     raised.__cause__ = error
@@ -79,7 +83,9 @@ def raisable(error: BaseException) -> Exception:
 
 
 async def run_in_thread(call: Callable[[], T]) -> T:
-    """What the call returns or raises, in a thread of its own, with the caller's context variables.
+    """What the call returns or raises, in a thread with nothing else to do, with the caller's context variables. Calls
+    that follow each other are made in the same thread: what was made there may hold on to it, as a connection of
+    sqlite3 does.
 
     Cancelled, it is given up: the thread runs on by itself, its result is dropped, and it keeps neither the loop nor
     the process from ending, as a thread of the default executor would.
@@ -88,14 +94,37 @@ async def run_in_thread(call: Callable[[], T]) -> T:
     ended.set_running_or_notify_cancel()  # from now on it can't be cancelled, only ignored
     context = contextvars.copy_context()
 
-    def work() -> None:
+    def work() -> Callable[[], None]:
         try:
-            ended.set_result(context.run(call))
+            return partial(ended.set_result, context.run(call))
         except BaseException as error:  # noqa: BLE001  # whatever it is belongs to whoever waits
-            ended.set_exception(raisable(error))
+            return partial(ended.set_exception, raisable(error))
 
-    threading.Thread(target=work, name="donewhen-aside", daemon=True).start()
+    try:
+        calls = _idle.pop()
+    except IndexError:
+        calls = _Calls()
+        threading.Thread(target=_serve_calls, args=(calls,), name="donewhen-aside", daemon=True).start()
+    calls.put(work)
     return await asyncio.wrap_future(ended)
+
+
+_Calls = SimpleQueue[Callable[[], Callable[[], None]]]
+"""What a thread is to do; each call returns what tells of its end."""
+KEPT = 4
+"""Idle threads that are kept; more of them end."""
+_idle: deque[_Calls] = deque()
+
+
+def _serve_calls(calls: _Calls) -> None:
+    kept = True
+    while kept:
+        tell = calls.get()()
+        kept = len(_idle) < KEPT
+        if kept:
+            _idle.append(calls)  # before whoever waits can make the next call
+        tell()
+        del tell  # a result is not held on to
 
 
 async def to_its_end(ending: Coroutine[Any, Any, T]) -> T:
@@ -118,9 +147,11 @@ def run_sync(coroutine: Coroutine[Any, Any, T], interrupted: Callable[[], bool] 
     At a KeyboardInterrupt `interrupted` is called in the coroutine's loop, and may let the coroutine end by itself;
     where it returns False, without it, and at a second one, the coroutine is cancelled.
     """
-    if threading.current_thread() is _lasting.thread:  # this very call holds that loop; no signal comes here
+    if _loop_held.get() or threading.current_thread() is _lasting.thread:  # no signal comes here
+        context = contextvars.copy_context()
+        context.run(_loop_held.set, True)
         with ThreadPoolExecutor(1) as aside:
-            return aside.submit(contextvars.copy_context().run, asyncio.run, coroutine).result()
+            return aside.submit(context.run, asyncio.run, coroutine).result()
     loop = _lasting.loop()
     over = threading.Event()
     tasks: list[asyncio.Task[T]] = []
@@ -175,5 +206,14 @@ class _LastingLoop:
 
 
 _lasting = _LastingLoop()
+_loop_held: contextvars.ContextVar[bool] = contextvars.ContextVar("donewhen_loop_held", default=False)
+"""True below a call that holds that loop until it returns: nothing there may wait for the loop."""
+
+
+def _forget_threads() -> None:
+    _lasting.forget()
+    _idle.clear()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_lasting.forget)
+    os.register_at_fork(after_in_child=_forget_threads)
