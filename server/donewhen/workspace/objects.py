@@ -41,8 +41,10 @@ _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n[gc]\n\tauto = 
 # Full vacuum: what was removed makes the file smaller. `user_version` counts how often that was.
 _SCHEMA = """
 PRAGMA auto_vacuum = FULL;
+BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS objects (id BLOB NOT NULL UNIQUE, kind TEXT NOT NULL, content BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS recent (tree BLOB NOT NULL UNIQUE, at REAL NOT NULL);
+COMMIT;
 """
 
 Kind = Literal["tree", "blob"]
@@ -60,7 +62,7 @@ class ObjectStore:
         self._place = place
         self._file = place / "objects.db"
         self._git = shutil.which("git") is not None
-        self._borrowed = borrowed if self._git else None
+        self._borrowed = borrowed.absolute() if borrowed is not None and self._git else None
         self._now = now
         self._ready = False
         self._known: set[bytes] = set()
@@ -70,8 +72,9 @@ class ObjectStore:
     async def missing(self, names: Collection[bytes]) -> set[bytes]:
         """The ids that are neither kept nor can be borrowed."""
         unknown = await asyncio.to_thread(self._not_kept, names)
-        if unknown and self._asks_git():
-            said = await self._ask_git("--batch-check=%(objectname) %(objecttype)", unknown)
+        if unknown and self._borrowed is not None:
+            # Packs of earlier versions lend nothing: a person deletes them once no old run is needed.
+            said = await self._ask_git("--batch-check=%(objectname) %(objecttype)", unknown, self._borrowed)
             rows = (line.split(" ") for line in said.decode(errors="replace").splitlines())
             listed = {bytes.fromhex(row[0]) for row in rows if row[1] in ("blob", "tree")}
             found = {name for name in unknown if name in listed}  # the ids that the manifest holds, not equal ones
@@ -121,7 +124,7 @@ class ObjectStore:
     # ------------------------------------------------------------------------------------ in a worker thread
 
     def _prune(self, needed: Collection[bytes]) -> None:
-        if not self._file.exists():
+        if not self._has_file():
             return
         with self._changing() as database:
             database.execute("DELETE FROM recent WHERE at <= ?", (self._now() - RECENT_SECONDS,))
@@ -151,7 +154,7 @@ class ObjectStore:
     def _read_kept(self, names: Collection[bytes]) -> dict[bytes, bytes]:
         """What of it is kept, and is as it was written."""
         found: dict[bytes, bytes] = {}
-        if not self._file.exists():
+        if not self._has_file():
             return found
         with self._open() as database:
             for name, kind, packed in _rows(database, "id, kind, content", names):
@@ -160,6 +163,10 @@ class ObjectStore:
                     if object_name(kind, content) == name:
                         found[name] = content
         return found
+
+    def _has_file(self) -> bool:
+        """Whether anything was ever kept: a file that was cut off while it was made is empty."""
+        return self._file.exists() and self._file.stat().st_size > 0
 
     @contextlib.contextmanager
     def _changing(self) -> Generator[sqlite3.Connection]:
@@ -194,7 +201,7 @@ class ObjectStore:
             (self._place / "config").write_text(_CONFIG)
             borrowed = b"" if self._borrowed is None else os.fsencode(self._borrowed.resolve()) + b"\n"
             (self._place / "objects/info/alternates").write_bytes(borrowed)
-            self._file.touch()
+            self._file.touch(0o600)
         except OSError as error:
             raise WorkspaceError(f"checkpoints can't be kept in {self._place} ({error.strerror})") from error
         with self._open() as database:
@@ -222,7 +229,8 @@ class ObjectStore:
                 at += size + 1
         return contents
 
-    async def _ask_git(self, mode: str, names: Collection[bytes]) -> bytes:
+    async def _ask_git(self, mode: str, names: Collection[bytes], store: Path | None = None) -> bytes:
+        """What `git cat-file` says of these objects, in this store alone if one is named."""
         nothing = os.devnull
         environment = {
             "GIT_DIR": os.fspath(self._place),
@@ -231,6 +239,8 @@ class ObjectStore:
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_NO_LAZY_FETCH": "1",
         }
+        if store is not None:
+            environment["GIT_OBJECT_DIRECTORY"] = os.fspath(store)
         arguments, stdin = ["cat-file", mode], "".join(f"{name.hex()}\n" for name in names).encode()
         # Nothing can be borrowed from a store that git can't read: its objects are kept again, or reported as lost.
         code, said = await run_git(arguments, cwd=self._place, environment=environment, stdin=stdin, check=False)

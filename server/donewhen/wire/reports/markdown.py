@@ -188,7 +188,7 @@ def _costs(state: RunState) -> list[str]:
 
 
 def _dollars(usage: Usage) -> str:
-    return "unknown" if usage.usd is None else f"${usage.usd:.2f}"
+    return "unknown" if usage.usd is None else money(usage.usd)
 
 
 def _requirements_section(view: RunView, evidence: Mapping[str, Evidence]) -> list[str]:
