@@ -33,6 +33,7 @@ FOLDER = "40000"
 RECENT_SECONDS = 7 * 86_400.0
 """How long a tree is needed, once it was kept, that no run names. It takes a moment until one does."""
 
+_CACHED_KB = 65_536
 _WAITS = 60.0
 """Seconds for which another process may be at work in the file."""
 _AT_ONCE = 500
@@ -172,6 +173,8 @@ class ObjectStore:
     def _changing(self) -> Generator[sqlite3.Connection]:
         """One transaction, which nobody else changes anything beside."""
         with self._open() as database, database:  # which ends it
+            # What fits there keeps nobody from reading until it is written.
+            database.execute(f"PRAGMA cache_size = -{_CACHED_KB}")
             database.execute("BEGIN IMMEDIATE")
             yield database
 
@@ -182,10 +185,10 @@ class ObjectStore:
             with contextlib.closing(sqlite3.connect(where, _WAITS, isolation_level=None, uri=True)) as database:
                 yield database
         except sqlite3.OperationalError as error:
-            raise WorkspaceError(
-                f"checkpoints can't be kept in {self._file} ({error}): free some space, correct the permissions, or "
-                "try again"
-            ) from error
+            helps = "free some space, correct the permissions, or try again"
+            if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+                helps = "another process keeps some there for long; try again once it is done"
+            raise WorkspaceError(f"checkpoints can't be kept in {self._file} ({error}): {helps}") from error
         except sqlite3.Error as error:
             raise WorkspaceError(
                 f"{self._file} is damaged ({error}), so its checkpoints are lost: move it away to go on"
