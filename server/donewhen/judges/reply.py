@@ -36,7 +36,8 @@ class Reply(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-Text = Annotated[str, StringConstraints(pattern=r"\S")]
+Text = Annotated[str, StringConstraints(pattern=r"[^\s\x1c-\x1f]")]
+"""Not blank, by what Python takes for white space."""
 _Cited = Annotated[list[str], Field(validation_alias=AliasChoices("evidence_ids", "evidence", "evidenceIds"))]
 R = TypeVar("R", bound=Reply)
 
