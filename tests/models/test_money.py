@@ -73,6 +73,12 @@ async def test_then_the_catalogue_with_what_its_cache_costs() -> None:
 
 
 @pytest.mark.conformance("A16")
+async def test_tokens_that_a_cache_can_not_have_taken_save_nothing() -> None:
+    plain = await cost(Answers(1000, 100, 0), name="anthropic/claude-sonnet-4-5")
+    assert await cost(Answers(1000, 100, -9_000, written=-90_000), name="anthropic/claude-sonnet-4-5") == plain
+
+
+@pytest.mark.conformance("A16")
 async def test_an_unknown_price_is_unknown_and_tokens_are_counted() -> None:
     for options in ({"name": "openai/of-my-own"}, {"api_base": "http://127.0.0.1:1/v1"}):
         assert await cost(Answers(1000, 100, 0), **options) == Usage(1000, 100, 0, None)

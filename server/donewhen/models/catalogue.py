@@ -113,8 +113,8 @@ def cost_of(name: str, given: int, taken: int, cached: int, written: int = 0) ->
     full, reply = rate("input_cost_per_token"), rate("output_cost_per_token")
     if full is None or reply is None:
         return None
-    cached = min(cached, given)
-    written = min(written, given - cached)
+    cached = min(max(cached, 0), given)
+    written = min(max(written, 0), given - cached)  # a negative count would raise a budget
     read, write = rate("cache_read_input_token_cost"), rate("cache_creation_input_token_cost")
     return (
         (given - cached - written) * full
