@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from donewhen.core.state import Judged, Judging, RunState
 from donewhen.core.verdict import RequirementVerdict
 from donewhen.engine.api import RunView, StartOptions
 from donewhen.engine.runs import Supervisor
+from donewhen.ports import Live
 from donewhen.settings.loading import Settings
 from tests.core.builders import goal, requirement
 from tests.engine.world import GOAL, World, ended, pursue, until, writes
@@ -96,6 +98,21 @@ async def test_a_server_says_within_moments_what_turned_stale_and_what_is_fresh_
     world.workspace.edit("a.py", b"good")
     assert statuses(await seen_by(server, lambda view: not view.stale)) == ["met"]
     assert world.checker.ran.count("check") == 2  # nothing was executed for it
+
+
+async def test_a_run_that_goes_on_elsewhere_is_not_compared_with_what_was_seen_beside_its_result(world: World) -> None:
+    world.goals[GOAL] = goal(requirement(1, "it works", "check", sole=True), requirement(2, "it is nice"))
+    world.workspace.edit("a.py", b"good")
+    server, runs = world.supervisor(), world.supervisor()
+    await server.watch()
+    started = await runs.start(GOAL, StartOptions())
+    await until(runs, started.state.run_id, lambda view: bool(view.state.interrupts))
+    await runs.pause(started.state.run_id)
+    world.workspace.edit("b.py", b"another file")
+    paused = (await seen_by(server, lambda view: view.stale)).state
+    resumed = replace(paused, lifecycle=replace(paused.lifecycle, paused=None))
+    assert resumed.active
+    assert server.registry.watched_view(resumed, Live()).present is None
 
 
 def test_a_judged_requirement_ages_with_the_files_that_it_is_about_only() -> None:

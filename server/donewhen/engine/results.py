@@ -105,8 +105,9 @@ class ResultWatcher:
         self._kept: dict[str, _WatchedResult] = {}
 
     def present(self, state: RunState) -> Present | None:
-        """What is known of the workspace for this run; None if it isn't watched, or was not looked at yet."""
-        result = self._kept.get(state.run_id)
+        """What is known of the workspace for this run; None if it is pursued or isn't watched, or was not looked at
+        yet."""
+        result = self._kept.get(state.run_id) if comparable(state) else None
         return result.present if result is not None and result.revision == state.revision else None
 
     async def looked_at(self, state: RunState) -> Present | None:
