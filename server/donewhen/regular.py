@@ -83,7 +83,7 @@ def write_whole(path: Path, text: str) -> None:
             file.flush()
             os.fsync(file.fileno())
         fresh.replace(path)
-    except OSError:
+    except BaseException:
         with suppress(OSError):
             fresh.unlink(missing_ok=True)
         raise

@@ -12,7 +12,7 @@ import pytest
 from donewhen.core.errors import DoneWhenError, GoalFileError, InvalidGoal, LedgerUnavailable
 from donewhen.goalfile.detect.folder import Folder
 from donewhen.goalfile.files import WorkspaceGoalFiles
-from donewhen.regular import read_bytes, read_start, read_text
+from donewhen.regular import read_bytes, read_start, read_text, write_whole
 from donewhen.settings.loading import load_settings
 from donewhen.store.sqlite import SqliteLedger
 from donewhen.workers.script import load_script
@@ -71,6 +71,15 @@ def test_a_file_is_read_as_a_whole_up_to_a_size(folder: Path) -> None:
     assert read_start("f", 3) == b"a\r\n"
     with pytest.raises(OSError, match="larger than 6 bytes"):
         read_bytes("f", 6)
+
+
+def test_what_can_not_be_written_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path) -> None:
+    file = tmp_path / "kept.json"
+    write_whole(file, "old")
+    with pytest.raises(UnicodeEncodeError):
+        write_whole(file, "half a character: \ud800")
+    assert [one.name for one in tmp_path.iterdir()] == ["kept.json"]
+    assert read_text(file) == "old"
 
 
 def test_files_of_the_kernel_are_read_to_their_end(folder: Path) -> None:
