@@ -85,6 +85,24 @@ async def test_what_others_write_is_heard_of(path: Path, open_there: bool) -> No
     await ledger.close()
 
 
+async def test_a_long_record_is_read_while_somebody_writes_to_it_all_the_time(path: Path) -> None:
+    writer, done = await SqliteLedger.open(path), asyncio.Event()
+    await writer.append("run-1", started(), 1.0)
+    await writer.append("run-1", e.Warned("n", "x" * 20_000_000), 1.0, durable=False)
+
+    async def write() -> None:
+        while not done.is_set():
+            await writer.append("run-1", e.Warned("n", "more"), 2.0, durable=False)
+
+    writing = asyncio.ensure_future(write())
+    try:
+        assert len(await read(path)) >= 2
+    finally:
+        done.set()
+        await writing
+        await writer.close()
+
+
 async def test_an_older_ledger_is_migrated_in_memory_alone(path: Path) -> None:
     path.parent.mkdir()
     with contextlib.closing(sqlite3.connect(path)) as connection:

@@ -62,12 +62,12 @@ def read_ledger(path: Path) -> tuple[sqlite3.Connection, Stamp]:
             before, memory = stamp_of(path), sqlite3.connect(":memory:", isolation_level=None)
             memory.text_factory = _text
             try:
-                _copy(path, memory)
-                if stamp_of(path) == before:
+                if _copy(path, memory) or stamp_of(path) == before:
                     migrate(memory)
                     return memory, before
-            except sqlite3.DatabaseError:
-                if stamp_of(path) == before:
+            except BaseException as error:
+                if not isinstance(error, sqlite3.DatabaseError) or stamp_of(path) == before:
+                    memory.close()
                     raise
             memory.close()
     except (sqlite3.Error, ForeignDatabase, OSError) as error:
@@ -75,7 +75,12 @@ def read_ledger(path: Path) -> tuple[sqlite3.Connection, Stamp]:
     raise LedgerUnavailable(f"the record of runs {path} keeps changing: try again")
 
 
-def _copy(path: Path, memory: sqlite3.Connection) -> None:
+def _copy(path: Path, memory: sqlite3.Connection) -> bool:
+    """True if it is of one moment, whatever others write meanwhile."""
+    if path.with_name(path.name + "-shm").exists():  # whoever has it open keeps the index of its journal there
+        with suppress(sqlite3.OperationalError), closing(_read_only(path)) as source:
+            source.backup(memory)
+            return True
     # By a copy on disk: the journal holds the newest entries, and SQLite creates files beside it to read it.
     with TemporaryDirectory(prefix="donewhen-") as folder:
         for suffix in ("", "-wal"):
@@ -83,6 +88,11 @@ def _copy(path: Path, memory: sqlite3.Connection) -> None:
                 shutil.copyfile(path.with_name(path.name + suffix), Path(folder) / f"copy{suffix}")
         with closing(sqlite3.connect(f"{(Path(folder) / 'copy').as_uri()}?mode=rw", uri=True)) as source:
             source.backup(memory)
+    return False
+
+
+def _read_only(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)
 
 
 def stamp_of(path: Path) -> Stamp:
@@ -118,7 +128,7 @@ def is_damaged(path: Path, checked_bytes: int = CHECKED_BYTES) -> bool:
     try:
         # Read-only, because a connection that may write can change the file just by closing it. Text is decoded
         # strictly: a name that is not UTF-8 is an error, and doesn't make this another kind of file, to be moved aside.
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)) as probe:
+        with closing(_read_only(path)) as probe:
             versions(probe)
             suspect = path.stat().st_size <= checked_bytes or _suspicion(path).exists()
             return suspect and probe.execute("PRAGMA quick_check(1)").fetchone() != ("ok",)
