@@ -31,3 +31,14 @@ def test_what_was_kept_under_an_earlier_spelling_counts(tmp_path: Path) -> None:
     file.write_text(file.read_text(encoding="utf-8").replace("127.0.0.1:8080", "localhost:8080/v1"), encoding="utf-8")
     assert "localhost:8080/v1" in json.dumps(json.loads(file.read_text(encoding="utf-8")))
     assert KeptModelNotes(tmp_path).of("openai/m", HERE[0]).measured == WEAK
+
+
+def test_a_part_that_another_version_wrote_hides_no_other_and_stays(tmp_path: Path) -> None:
+    KeptModelNotes(tmp_path).add("openai/m", None, ModelNote("tools", 4_096, WEAK))
+    (file,) = tmp_path.glob("*.json")
+    file.write_text(file.read_text(encoding="utf-8").replace('"tools"', '"a later way", "more": 1'), encoding="utf-8")
+    assert KeptModelNotes(tmp_path).of("openai/m", None) == ModelNote(None, 4_096, WEAK)
+    KeptModelNotes(tmp_path).add("openai/m", None, ModelNote(window=8_192))
+    assert KeptModelNotes(tmp_path).of("openai/m", None) == ModelNote(None, 8_192, WEAK)
+    assert '"a later way"' in file.read_text(encoding="utf-8")
+    assert '"more": 1' in file.read_text(encoding="utf-8")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+from collections.abc import Mapping
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -30,13 +32,12 @@ class KeptModelNotes(ModelNotes):
         self._models: dict[str, Any] = {}
 
     def of(self, model: str, api_base: str | None) -> ModelNote:
-        return _note_in(self._read_models().get(_model_key(model, api_base)))
+        return _note_in(self._read_models().get(_model_key(model, api_base), {}))
 
     def add(self, model: str, api_base: str | None, found: ModelNote) -> None:
         key, models = _model_key(model, api_base), self._read_models()
-        written = shape_of(ModelNote).write
-        known = written(_note_in(models.get(key)))
-        models[key] = known | {name: value for name, value in written(found).items() if value is not None}
+        written: dict[str, Any] = shape_of(ModelNote).write(found)
+        models[key] = models.get(key, {}) | {name: value for name, value in written.items() if value is not None}
         self._models = dict(list(models.items())[-MOST:])
         if self._path is not None:
             with contextlib.suppress(OSError):
@@ -58,11 +59,13 @@ class KeptModelNotes(ModelNotes):
         return kept
 
 
-def _note_in(kept: Any) -> ModelNote:
-    try:
-        return cast("ModelNote", shape_of(ModelNote).read(kept))
-    except ShapeError:
-        return ModelNote()
+def _note_in(kept: Mapping[str, Any]) -> ModelNote:
+    """Each part by itself: another version may have written one of them in its own way."""
+    note = ModelNote()
+    for name in kept.keys() & {one.name for one in fields(ModelNote)}:
+        with contextlib.suppress(ShapeError):
+            note = replace(note, **{name: getattr(shape_of(ModelNote).read({name: kept[name]}), name)})
+    return note
 
 
 def _model_key(model: str, api_base: str | None) -> str:
