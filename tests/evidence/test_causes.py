@@ -46,6 +46,7 @@ def test_a_known_cause_has_a_hint(output: str, command: str, hint: str) -> None:
     "output, command, hint",
     [
         ("ModuleNotFoundError: No module named 'nofile'", "python -m unittest nofile", "no test module `nofile` here"),
+        ("ModuleNotFoundError: No module named 'robot'", "python -m robot tests", "no module `robot` here"),
         ("No module named 'nofile.test_a'", "python -m unittest -v nofile.test_a.T", "no test module `nofile.test_a`"),
         (
             "Error importing plugin: No module named 'nosuchplugin'",

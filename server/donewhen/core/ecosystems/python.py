@@ -177,7 +177,7 @@ def _named_by(command: str, module: str) -> bool:
 
 def _is_known(module: str) -> bool:
     """Whether we know whose distribution brings it: what else is called like it at an index is anybody's."""
-    of_tools = (name for tool in TOOLS if "pip install" in tool.install for name in tool.names)
+    of_tools = (name for tool in TOOLS if tool.install == pip(tool.name) for name in tool.names)
     plugin = module.replace("_", "-") in _PYTEST_PLUGINS.values()
     return module in _DISTRIBUTIONS or module in _PROGRAMS or plugin or module in of_tools
 
@@ -222,7 +222,7 @@ _ROWS = (
     Tool(
         "unittest",
         "test",
-        install="it comes with Python",
+        install="run it as `python -m unittest`, which comes with Python",
         no_tests_exit=5,
         prints=(
             Form(
@@ -405,7 +405,7 @@ def test_{name}():
         "doctest",
         "test",
         (),
-        install="it comes with Python",
+        install="run it as `python -m doctest`, which comes with Python",
         prints=(
             Form(
                 "doctest",
