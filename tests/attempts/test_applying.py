@@ -161,12 +161,6 @@ def test_of_a_link_that_leads_out_its_name_is_taken(tmp_path: Path, leads: str) 
     assert standing(work, "file") == Content(LINK, os.fsencode(leads.format(root=tmp_path)))
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="nothing is refused to root")
 def test_what_can_not_be_looked_at_is_in_the_way_and_not_gone(tmp_path: Path) -> None:
-    tree = {"d/e/z": Content(PLAIN, b"1")}
-    write(tmp_path, tree)
-    (tmp_path / "d").chmod(0)
-    try:
-        assert in_the_way(tmp_path, changes(tree, {})) == ["d/e/z"]
-    finally:
-        (tmp_path / "d").chmod(0o755)
+    name = "n" * 300  # no system opens it
+    assert in_the_way(tmp_path, [Change(name, Content(PLAIN, b"1"), None)]) == [name]
