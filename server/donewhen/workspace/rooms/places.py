@@ -51,7 +51,7 @@ class RoomFolder:
     def close(self) -> None:
         try:
             remove(self.folder)
-            with _alone(self._rooms):
+            with contextlib.suppress(OSError), _alone(self._rooms):  # what is left, the next room removes
                 _take_away(self.folder)
         finally:
             os.close(self._lock)
