@@ -333,6 +333,25 @@ async def test_a_link_in_place_of_an_environments_interpreter_shows_nothing(live
 
 
 @contained
+async def test_links_in_place_of_an_interpreter_may_lead_in_a_circle(live: Live) -> None:
+    (live.root / ".venv" / "bin").mkdir(parents=True)
+    (live.root / ".venv" / "bin" / "python").symlink_to("python")
+    live.variables["PATH"] = f"{live.root}/.venv/bin:{live.variables['PATH']}"
+    named = Grants(commands=(f"{live.root}/.venv/bin/python -m pytest",))
+    assert (await live.once("echo in", named)).output == "in\n"
+
+
+@contained
+async def test_what_a_command_makes_look_like_a_repository_shows_nothing(live: Live) -> None:
+    data = live.home / "other" / ".git"
+    data.mkdir(parents=True)
+    for name in ("HEAD", "description"):
+        (data / name).write_text("secret")
+    await live.once(f"echo x > HEAD; echo {data} > commondir")
+    assert "No such file" in (await live.once(f"cat {data}/description")).output
+
+
+@contained
 async def test_a_workspace_that_holds_the_home_folder_is_no_room(live: Live, tmp_path: Path) -> None:
     rooms = MountedLiveRooms(tmp_path, live.state / "rooms", lambda: live.variables)
     assert "holds your home folder" in await rooms.hindrance()
