@@ -109,6 +109,7 @@ def shape_of(
     _show_named(spec, made, [*temporary(), *homes, *(outer if spec.named else ())], home_of(variables))
     own = Path(variables.get("TMPDIR", "")).is_relative_to(root)
     temporary_folder = {} if own else {"TMPDIR": "/tmp"}  # noqa: S108  # its own
+    _pin(made)
     memory = (grants.limits.memory or most_memory()) // 4 if spec.contained else 0
     within = root if spec.tree == "live" else None
     return Shape(folder, tuple(made), grants.network, temporary_folder, grants.namespaces, memory, within)
@@ -136,6 +137,19 @@ def _own(place: Path, folder: Path) -> Mount:
     with contextlib.suppress(OSError):
         own.chmod(stat.S_IMODE(place.stat().st_mode) | 0o700)
     return Mount("written", place, own)
+
+
+def _pin(mounts: list[Mount]) -> None:
+    """Mounts over themselves the folders between a folder of the room and what is mounted in it: else one command could
+    put a link in their place, and what mounts for the next one would follow it, even out of the room."""
+    for mount in tuple(mounts):
+        before = mounts[: mounts.index(mount)]
+        own = next((one for one in reversed(before) if mount.place.is_relative_to(one.place)), None)
+        if own is None or own.source is None:
+            continue
+        for name in reversed(mount.place.relative_to(own.place).parents[:-1]):
+            (own.source / name).mkdir(parents=True, exist_ok=True)
+            mounts.insert(mounts.index(mount), Mount("written", own.place / name, own.source / name))
 
 
 def _of_home(home: Path, variables: Mapping[str, str]) -> list[Mount]:
