@@ -159,3 +159,8 @@ def test_of_a_link_that_leads_out_its_name_is_taken(tmp_path: Path, leads: str) 
     (work / "file").symlink_to(leads.format(root=tmp_path))
     assert (work / "file").read_text() == "secret"
     assert standing(work, "file") == Content(LINK, os.fsencode(leads.format(root=tmp_path)))
+
+
+def test_what_can_not_be_looked_at_is_in_the_way_and_not_gone(tmp_path: Path) -> None:
+    name = "n" * 300  # no system opens it
+    assert in_the_way(tmp_path, [Change(name, Content(PLAIN, b"1"), None)]) == [name]

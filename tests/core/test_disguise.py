@@ -73,6 +73,13 @@ def test_an_answer_that_can_not_stand_there_is_left_out() -> None:
     assert text is None or ast.parse(text)
 
 
+def test_an_answer_that_can_not_stand_there_leaves_no_other_question_open() -> None:
+    unfit = "text = f\"{os.environ['LANG']}\""
+    decoys = [f"value_{number} = os.environ.get('NAME_{number}')" for number in range(2_000)]
+    found = disguised({"a.py": (b"", "\n".join(["import os", unfit, *decoys, ""]).encode())})
+    assert len(found[0].lines) == 2_000
+
+
 @each_row(
     "path, line, answer",
     [

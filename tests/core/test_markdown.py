@@ -37,6 +37,7 @@ def words(markdown: str) -> str:
         "# heading", "- item", "+ item", "1. item", "2) item", "> quoted", "===", "---", "~~gone~~", "~~~", "_aside_",
         "| a | b |\n|---|---|\n| c | d |", ":-:\n:-:", "    indented", "&lt;b&gt;", "C:\\users\\me", "a\n\n# b", "a\\",
         "<https://example.org>", "[a]: https://example.org\n[a]", "unpaired ` here", "a``b`c", "\\`x`[y](command:z)`",
+        "__init__, ___all___",
     ],
 )  # fmt: skip
 def test_prose_is_read_as_it_was_written(text: str) -> None:

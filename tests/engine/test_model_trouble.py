@@ -70,7 +70,7 @@ class Down:
         self.timeout = call.timeout
         if self.times is None or self.asked <= self.times:
             raise CallFailed(self.failure)
-        return Answered(Message("assistant", "done"), "stop", 10, 5, 0, None)
+        return Answered(Message("assistant", "done"), "stop", 10, 5, 0)
 
 
 @dataclass
@@ -254,7 +254,7 @@ class Reads:
 
     async def ask(self, call: Call, on_text: object = None) -> Answered:
         await self.gate.wait()
-        return Answered(Message("assistant", "done"), "stop", 10, 5, 0, None)
+        return Answered(Message("assistant", "done"), "stop", 10, 5, 0)
 
 
 @pytest.mark.slow

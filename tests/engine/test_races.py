@@ -26,6 +26,7 @@ from donewhen.core.events import (
 )
 from donewhen.core.people import Person, Seen
 from donewhen.engine.api import LimitChanges, StartOptions
+from donewhen.engine.tasks import side_by_side
 from donewhen.ports import Owner, Workspace
 from donewhen.store.memory import MemoryLedger
 from donewhen.store.sqlite import SqliteLedger
@@ -476,3 +477,22 @@ async def test_a_run_that_ends_leaves_its_files_to_whoever_looks_at_them(
         assert workspace not in closed
     await stopping
     assert workspace in closed
+
+
+async def test_steps_side_by_side_are_cancelled_once_and_end_in_good_order() -> None:
+    ended: list[float] = []
+
+    async def step(cleaning: float) -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(cleaning)
+            ended.append(cleaning)
+
+    both = asyncio.ensure_future(side_by_side(step(cleaning) for cleaning in (0.01, 0.1)))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    both.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await both
+    assert ended == [0.01, 0.1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import contextvars
 import sys
 import threading
@@ -61,3 +62,32 @@ def test_what_ends_a_program_ends_no_other_call_that_has_no_await() -> None:
     with pytest.raises(SystemExit):
         run_sync(leaves())
     assert run_sync(asyncio.sleep(0, "still here")) == "still here"
+
+
+async def test_calls_that_follow_each_other_are_made_in_one_thread() -> None:
+    """As connections of sqlite3 need it, and what keeps something in a thread-local."""
+    kept = threading.local()
+
+    def count() -> int:
+        kept.calls = getattr(kept, "calls", 0) + 1
+        return kept.calls
+
+    assert [await run_in_thread(count) for _ in range(3)] == [1, 2, 3]
+
+
+async def test_what_a_pool_of_threads_cancelled_is_an_error_like_any_other() -> None:
+    def cancelled() -> None:
+        raise concurrent.futures.CancelledError
+
+    with pytest.raises(RuntimeError, match="CancelledError"):
+        await run_in_thread(cancelled)
+
+
+def test_nothing_waits_for_the_loop_below_a_call_that_holds_it() -> None:
+    async def inner() -> str:
+        return await run_in_thread(lambda: run_sync(asyncio.sleep(0, "inside")))
+
+    async def outer() -> str:
+        return run_sync(inner())
+
+    assert run_sync(outer()) == "inside"

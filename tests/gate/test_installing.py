@@ -125,6 +125,17 @@ def test_all_else_of_a_file_stays_in_its_order_and_indented_as_it_was(place: Pla
     assert file.read_text(encoding="utf-8") == before
 
 
+def test_an_option_of_the_agent_s_own_among_the_hooks_stays(place: Place) -> None:
+    before = '{\n  "hooks": {\n    "enabled": true\n  }\n}\n'
+    file = place.root / FORMS["gemini"].project
+    place.write(FORMS["gemini"].project, before)
+    assert place.call("gate", "install", "gemini", "--yes").code == 0
+    hooks = json.loads(file.read_text())["hooks"]
+    assert (hooks["enabled"], set(hooks)) == (True, {"enabled", "SessionStart", "AfterAgent"})
+    assert place.call("gate", "uninstall", "gemini", "--yes").code == 0
+    assert file.read_text() == before
+
+
 @each_row("text", ['{"hooks": ', "{}\n// mine\n", "[]", '{"hooks": []}', '{"hooks": {"Stop": {}}}', "{} {}"])
 def test_settings_that_can_not_be_read_are_left_alone(place: Place, text: str) -> None:
     place.write(FORMS["claude"].project, text)

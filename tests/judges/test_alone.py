@@ -267,6 +267,7 @@ async def test_a_panel_is_asked_alone_too() -> None:
     members = [LlmJudge(ScriptedModel(gullible), QUIET, member=n) for n in range(3)]
     said = await judge_goal(PanelJudge(members, "unanimity"), "Quotes in src/export.py", files=FILES, messages=SAID)
     assert said.complete
+    assert said.findings[0].evidence_ids == ("E1",)  # what several members are shown has one id
     assert said.usage == Usage(30, 15)
 
 

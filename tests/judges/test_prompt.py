@@ -211,6 +211,23 @@ async def test_what_earlier_verdicts_cited_is_kept_where_not_all_has_room() -> N
     assert re.search(r"\[\.\.\. \d+ more: E\d+ to E900 are on record, too \.\.\.\]", prompt)
 
 
+async def test_a_failing_line_is_shown_behind_any_number_of_warnings() -> None:
+    lines = [f"warning: deprecated {n}" for n in range(4_000)] + ["assert 1 == 2"] + [f"step {n}" for n in range(4_000)]
+    evidence = [passed("make", output="\n".join(lines))]
+    (prompt,) = await prompts_of(task(requirement(1, "It works", checks=["make"]), evidence=evidence), MemoryAudit())
+    assert "| assert 1 == 2\n" in prompt
+
+
+async def test_a_requirements_own_checks_are_kept_before_others_where_not_all_has_room() -> None:
+    mine = [f"make mine{n}" for n in range(200)]
+    evidence = [passed(f"make early{n}", f"E{n}", "0\n") for n in range(1_000)]
+    evidence += [passed(one, one, "noise\n" * 200) for one in mine]
+    judged = task(requirement(1, "It works", checks=mine), evidence=evidence)
+    (prompt,) = await prompts_of(judged, MemoryAudit(), JudgeOptions(("m",), calls=0))
+    assert sum(f'"{one}"' in prompt for one in mine) > 100
+    assert "make mine" in prompt[prompt.index('kind="what else ran"') :]
+
+
 async def test_a_new_file_is_shown_once() -> None:
     diff = (
         "diff --git a/new.py b/new.py\nnew file mode 100644\n--- /dev/null\n+++ b/new.py\n@@ -0,0 +1 @@\n+fresh = 1\n"

@@ -41,6 +41,7 @@ def read(text: str) -> Any:
         verdict(entry("R1", missing="None."), entry("R2", missing="nothing")),
         verdict(R1, R2, missing="Nothing is missing."),
         verdict(R1, R2, missing="All requirements are met."),
+        verdict(R1, R2, missing="None; E1 shows all of it."),
         verdict(R1, R2, missing=" (none) "),
         verdict({key: value for key, value in R1.items() if key != "missing"}, R2),
         GOOD.replace("evidence_ids", "evidence"),
@@ -55,6 +56,13 @@ def test_an_unambiguous_verdict_is_read_from_prose_and_fences(text: str) -> None
         ("r-2", "met", ("E7",)),
     ]
     assert not found.faults
+
+
+def test_what_the_model_called_a_key_is_told_on_one_line() -> None:
+    with pytest.raises(InvalidReply) as told:
+        read(verdict({**R1, "a\n\x1b[31m" + "b" * 500: 1}, R2))
+    assert str(told.value).isprintable()
+    assert len(str(told.value)) < 150
 
 
 BAD: dict[str, str] = {
@@ -166,6 +174,16 @@ def test_met_whose_reason_says_that_it_is_not_is_unverified(reason: str, contrad
     found = read(verdict(entry("R1", reason=reason), R2))
     assert [one.finding for one in found.verdict.findings] == ["unverified" if contradicts else "met", "met"]
     assert ("its reason says that it is not" in found.faults.get("r-1", "")) is contradicts
+
+
+@each_row(
+    "missing",
+    ["everything but the header is met", "all error paths are unmet", "every case but one is satisfied", "..."],
+)
+def test_met_although_something_is_missing_is_unverified(missing: str) -> None:
+    found = read(verdict(entry("R1", missing=missing), R2))
+    assert [one.finding for one in found.verdict.findings] == ["unverified", "met"]
+    assert "it says that something is missing" in found.faults["r-1"]
 
 
 def test_unmet_needs_no_citation_but_may_not_invent_one() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Any
 
 import pytest
@@ -258,3 +259,26 @@ async def test_a_callback_that_fails_does_no_harm() -> None:
         async with await start_goal("Do it", lambda prompt: "done", checks=[is_done], on_event=on_event) as run:
             outcome = await run.outcome()
     assert outcome.status == "complete"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(20)
+async def test_a_question_that_its_caller_never_answers_holds_no_end_up() -> None:
+    asked, release = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def on_interrupt(interrupt: Any) -> None:
+        loop.call_soon_threadsafe(asked.set)
+        release.wait(60)
+
+    async def pursued() -> None:
+        await arun_goal("Do it", lambda prompt: Question("Which?"), checks=[is_done], on_interrupt=on_interrupt)
+
+    run = asyncio.ensure_future(pursued())
+    try:
+        await asked.wait()
+        run.cancel()
+        ended, _ = await asyncio.wait({run}, timeout=10)
+        assert ended
+    finally:
+        release.set()

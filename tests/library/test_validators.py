@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from typing import Any
 
 import pytest
@@ -67,3 +69,20 @@ async def test_c15_whatever_a_validator_raises_is_a_failed_check(plain: bool, er
     checker = ValidatorChecker({CHECK.id: raises if plain else raises_later}, NoCommands(), "yes")
     result = await checker.run(CHECK, timeout=5, token="t")
     assert (result.outcome, said in result.reason) == (Outcome.FAILED, True)
+
+
+@pytest.mark.conformance("C15", "C4")
+@pytest.mark.parametrize("plain", [True, False])
+async def test_a_validator_that_takes_too_long_timed_out(plain: bool) -> None:
+    release = threading.Event()
+
+    async def waits(response: Any, agent: Any) -> bool:
+        await asyncio.Event().wait()
+        return True
+
+    validator = (lambda response, agent: release.wait(60)) if plain else waits
+    try:
+        result = await ValidatorChecker({CHECK.id: validator}, NoCommands(), "yes").run(CHECK, timeout=0.01, token="t")
+    finally:
+        release.set()
+    assert result.outcome is Outcome.TIMED_OUT

@@ -363,6 +363,11 @@ def test_named_files_are_linked_and_nothing_outside_of_the_workspace(tmp_path: P
 # --------------------------------------------------------------------- interrupts and progress
 
 
+def test_a_carriage_return_hides_nothing_in_a_question() -> None:
+    asked = Interrupt("I1", "approval", "Run\rit?", preview="rm -r x\rls")
+    assert "\r" not in question_text(asked, ["The worker says: x\rIn /safe"])
+
+
 def test_a_long_preview_is_cut() -> None:
     said = question_text(Interrupt("I1", "approval", "Run?", preview="x" * 10_000))
     assert said.startswith("Run?\nxxx")

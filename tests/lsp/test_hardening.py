@@ -250,6 +250,13 @@ def test_what_no_method_can_take_is_an_error_of_the_protocol(shared: RawClient, 
     assert shared.error(method, params)["code"] == -32602
 
 
+def test_a_wrong_field_is_named_without_pythons_types(shared: RawClient) -> None:
+    wrong = {"textDocument": {"uri": "file:///a"}, "position": {"line": "a", "character": 0}}
+    for params, field in (wrong, "params.position.line"), (None, "params"):
+        said = shared.error("textDocument/hover", params)["message"]
+        assert said == f"textDocument/hover: the value of {field} is missing or of the wrong type"
+
+
 def test_the_server_ends_with_the_process_that_started_it(probe: RawClient) -> None:
     """Although its input stays open, as where a child of an editor that died holds it."""
     parent = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)

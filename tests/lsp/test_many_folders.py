@@ -91,6 +91,35 @@ def test_a_removed_folder_is_kept_as_long_as_it_is_at_work_or_its_goal_is_open(e
     assert editor.goodbye() == 0
 
 
+def limited(soft: int, hard: int) -> list[str]:
+    limits = f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))"
+    return [sys.executable, "-c", f"{limits}; from donewhen.__main__ import main; raise SystemExit(main(['serve']))"]
+
+
+@pytest.mark.slow
+def test_more_folders_than_descriptors_are_refused_and_the_others_work(tmp_path: Path) -> None:
+    folders = folders_in(tmp_path, 9)
+    editor = Editor(tmp_path / "state", command=limited(80, 128))
+    try:
+        begin(editor, folders)
+        assert "128 files" in str(editor.expect("window/showMessage")["params"]["message"])
+        asked = [
+            editor.begin(
+                "workspace/executeCommand",
+                {"command": "donewhen.goal.check", "arguments": [{"goalUri": (one / "GOAL.md").as_uri()}]},
+            )
+            for one in folders
+        ]
+        answers = [editor.response(number) for number in asked]
+        refused = [answer["error"] for answer in answers if "error" in answer]
+        assert [one["code"] for one in refused] == [-32803, -32803]
+        assert all("enough for 7 folders" in one["message"] for one in refused)
+        assert "Traceback" not in editor.stderr
+        assert editor.goodbye() == 0
+    finally:
+        editor.close()
+
+
 @pytest.mark.slow
 async def test_few_folders_begin_at_once_and_one_that_takes_long_holds_nobody_up() -> None:
     host, begun, go_on = Host(Services()), asyncio.Queue[int](), asyncio.Event()

@@ -64,7 +64,7 @@ class Noting:
 
     async def ask(self, call: Call, on_text: Callable[[str], None] | None = None) -> Answered:
         self.asked.append(call.model)
-        return Answered(Message("assistant", "yes"), "stop", 1, 1, 0, None)
+        return Answered(Message("assistant", "yes"), "stop", 1, 1, 0)
 
     def warm(self, model: str, api_base: str | None) -> None:
         self.warmed += 1

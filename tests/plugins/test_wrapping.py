@@ -74,6 +74,22 @@ async def test_a_wrapper_that_fails_before_the_tool_means_that_it_is_not_done() 
     assert (await plugins.use_tool(host, use_of(), hands.do)).ok  # it is switched off
 
 
+async def test_nothing_goes_past_an_essential_wrapper_that_failed() -> None:
+    class Gate:
+        name, essential = "gate", True
+
+        @hookimpl
+        async def wrap_tool(self) -> ToolOutcome:
+            raise ValueError("no idea")
+
+    host, hands = MemoryHost(), Hands()
+    plugins = opened(Gate)
+    for _ in range(2):
+        assert not (await plugins.use_tool(host, use_of(), hands.do)).ok
+    assert hands.done == []
+    assert [failure[3] for failure in host.failed] == [True, True]
+
+
 @pytest.mark.parametrize("answer", [None, "done", {"text": "done"}, ToolOutcome(3, "done")])  # pyright: ignore[reportArgumentType]
 async def test_an_answer_that_is_no_outcome_is_a_failure(answer: Any) -> None:
     async def odd(use: ToolUse, proceed: ToolDoer, context: Any) -> Any:

@@ -31,7 +31,7 @@ from donewhen.core.people import ActOnRecord, Person
 from donewhen.core.proof import Present
 from donewhen.core.state import IterationRecord, KnownFinding, RaisedFinding
 from donewhen.core.verdict import GRADES, Grade
-from donewhen.core.work import RunWarning
+from donewhen.core.work import RunWarning, Usage
 from donewhen.engine.api import FileEdit, RunStep, RunView
 from donewhen.wire.reports import FORMATS, ReportFormat, cited, file_edits, render
 from donewhen.wire.reports.json import schema
@@ -475,6 +475,23 @@ def test_what_was_undone_is_missing_nowhere() -> None:
         "iteration": 1, "until": 1, "undoneIn": 2,
     }  # fmt: skip
     assert "not tried again since" in rendered("short", refused_once(replace(RAISED, undone=None)))
+
+
+def test_the_page_has_every_warning_once() -> None:
+    warnings = tuple(
+        RunWarning(code, f"about {code}") for code in ("masked_check", "rooms", "weak_judge", "act_refused")
+    )
+    shown = rendered("html", view_of(state_of(warnings=warnings)))
+    assert [shown.count(f"about {one.code}") for one in warnings] == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("form", ["markdown", "html"])
+def test_a_cost_below_a_cent_is_not_shown_as_nothing(form: str) -> None:
+    turn = IterationRecord(1, 1.0, met=2, total=2, usage=Usage(100, 10, usd=0.0012))
+    shown = rendered(form, view_of(state_of(iterations=(turn,))))
+    assert "$0.0012" in shown
+    assert "$0.00<" not in shown
+    assert "$0.00 " not in shown
 
 
 def test_the_timeline_marks_the_iteration_that_was_refused() -> None:

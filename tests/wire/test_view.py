@@ -212,7 +212,10 @@ def test_time_is_said_as_people_say_it(seconds: float, said: str) -> None:
     assert duration(seconds) == said
 
 
-@each_row("usd, said", [(None, "cost unknown"), (0, "$0.00"), (0.1234, "$0.12"), (0.0042, "$0.0042")])
+@each_row(
+    "usd, said",
+    [(None, "cost unknown"), (0, "$0.00"), (0.1234, "$0.12"), (0.0042, "$0.0042"), (3e-5, "less than $0.0001")],
+)
 def test_money_is_said_as_far_as_it_is_known(usd: float | None, said: str) -> None:
     assert money(usd) == said
 

@@ -221,6 +221,16 @@ async def test_where_a_tree_cant_be_read_nothing_is_removed(root: Path, tmp_path
     assert [await content(root, state, one) for one in made[:2]] == [b"one", b"two"]
 
 
+async def test_a_file_that_was_never_finished_holds_nothing(root: Path, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    write(state / STORE, "objects.db", b"")
+    await prune(state)
+    with pytest.raises(WorkspaceError, match="there is no checkpoint"):
+        await content(root, state, "ab" * 20)
+    (checkpoint,) = await kept(root, state, "one")
+    assert await content(root, state, checkpoint) == b"one"
+
+
 async def test_several_readers_and_writers_at_once(root: Path, tmp_path: Path) -> None:
     state = tmp_path / "state"
     write(root, "a", b"1")

@@ -26,7 +26,8 @@ _LOOK_ALIKES = {
     **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\uff0d", "-"),
     **dict(zip("абсԁеցһіјӏмոорԛгѕтυѵԝхуzАВСЕНІЈКМОРЅТХУ", "abcdeghijlmnopqrstuvwxyzabcehijkmopstxy", strict=True)),
     **dict(zip("αβεικνορτυχωΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "abeiknoptuxwabezhikmnoptyx", strict=True)),
-    **dict(zip("ıɡɩոսƖɑ", "iginula", strict=True)),
+    **dict(zip("ıɡɩոսƖɑк", "iginulak", strict=True)),
+    **dict(zip("ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ", "abcdefghijklmnoprstuvwyz", strict=True)),
 }
 _UNSEEN = frozenset("\u2028\u2029\u0085\u2800\u3164\u115f\u1160\uffa0\u034f")
 

@@ -18,7 +18,7 @@ from donewhen.core.evidence import (
 )
 
 _SPAN = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)")
-_MARKS = re.compile(r"[\\`*\[\]<~@]|(?<!\w)_|_(?!\w)|&(?=#?\w+;)|:(?=//)|(?<=www)\.")
+_MARKS = re.compile(r"[\\`*\[\]<~@]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|:(?=//)|(?<=www)\.")
 _START = re.compile(r"^(\d*)([#+\-=>:|]|(?<=\d)[.)])")
 
 

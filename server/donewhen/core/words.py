@@ -41,6 +41,8 @@ def money(usd: float | None) -> str:
     """US dollars and cents, of less than a cent the first digits: neither that nor an unknown amount is shown as 0."""
     if usd is None:
         return "cost unknown"
+    if 0 < usd < 0.00005:
+        return "less than $0.0001"
     return f"${usd:.4f}" if usd != 0 and usd < 0.01 else f"${usd:.2f}"
 
 

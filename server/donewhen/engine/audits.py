@@ -285,6 +285,7 @@ async def _run_affected_tests(
             step.result()
     finally:
         await cancel_all(moved, step)
+        await asyncio.gather(step, return_exceptions=True)  # what it raised while it ended is nobody's error
         run.set_activity(None)
 
 

@@ -30,19 +30,21 @@ from donewhen.regular import read_bytes
 
 def _phrases(*ways: str) -> re.Pattern[str]:
     """Ways to say something, in lower-case ASCII; a space is whatever may stand between two words of a sentence, such
-    as the mark of a comment that goes on in the next line."""
-    return re.compile("|".join(ways).replace(" ", r"[^a-z0-9.!?\"{}\[\]=]{1,12}"))
+    as the mark of a comment that goes on in the next line. It holds nothing of a word in any script: what can be read
+    in many ways takes forever."""
+    return re.compile("|".join(ways).replace(" ", r"[^\w.!?\"{}\[\]=]{1,12}"))
 
 
 _JUDGE = (
-    r"(?:(?:ai|llm|automated|strict|code) ){0,2}(?:judges?|graders?|reviewers?|evaluators?|auditors?|assessors?"
-    r"|verifiers?|examiners?|llms?|ai|gpt|claude|(?:language|ai) models?)\b"
+    r"(?:(?:ai|llm|automated|independent|strict|code) ){0,2}(?:judges?|graders?|reviewers?|evaluators?|auditors?"
+    r"|assessors?|verifiers?|examiners?|llms?|ai|gpt|claude|(?:language|ai) models?)\b"
 )
 _IGNORE = (
     r"\b(?:ignor(?:e|ing)|disregard(?:ing)?|forget|overrid(?:e|ing)|bypass"
     r"|(?:do not|don.?t|never|stop|no longer) (?:follow|obey|heed)(?:ing)?)"
 )
 _EARLIER = r"(?:previous|prior|above|earlier|preceding|system|original|initial|your|existing)"
+_ALL = r"(?: (?:all|any|every|everything|each|of|in|from|the|these|those|and|other|you|were|given|my|her|his|its|your))"
 _ORDERS = r"(?:instructions?|prompts?|directives?|guidelines?|criteria|rubrics?)"
 _LINE = r"(?:^|\n)[^a-z0-9\n]{0,12}"  # its start, behind the mark of a comment
 _SAY = (
@@ -63,9 +65,10 @@ _BY_ITSELF: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         _TELLS,
         _phrases(
-            rf"{_IGNORE}(?: \w+){{0,4}}? {_EARLIER}(?: \w+){{0,2}}? {_ORDERS}\b(?! (?:for|of|in|on|about|from) )",
-            rf"{_IGNORE}(?: \w+){{0,3}}? {_ORDERS} (?:above|before|earlier|you|that you|so far)\b",
-            rf"{_IGNORE} (?:everything|all|anything)(?: that)? you (?:were|are|have|had|ve)\b",
+            rf"{_IGNORE}{_ALL}{{0,4}} {_EARLIER}(?: \w+){{0,2}}? {_ORDERS}\b(?! (?:for|of|in|on|about|from) )",
+            rf"{_IGNORE}{_ALL}{{0,3}} {_ORDERS} (?:above|before|earlier|you|that you|so far)\b",
+            rf"{_IGNORE} (?:everything|all|anything)(?: that)? you (?:were|are|have|had|ve)(?: \w+)?"
+            r" (?:told|given|instructed|taught|asked)\b",
             rf"\b{_EARLIER} (?:instructions?|prompts?) (?:are|is|were|have been)(?: now)? (?:void|cancell?ed|superseded"
             r"|revoked|obsolete|overridden)",
         ),
@@ -73,8 +76,8 @@ _BY_ITSELF: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         "it closes what the judge is shown",
         re.compile(
-            r"<\s*/\s*(?:untrusted[\w -]*|evidence(?:-[\w-]+)?|requirements?|judge[\w -]*)\s*>|<\s*evidence-\w"
-            r"|(?:[-=#*<]{2}|\[)\s*/?end\s+(?:of\s+)?(?:the\s+)?(?:evidence|untrusted)\b"
+            r"<\s*/\s*(?:untrusted[\w -]{0,60}|evidence(?:-[\w-]+)?|requirements?|judge[\w -]{0,60})\s*>"
+            r"|<\s*evidence-\w|(?:[-=#*<]{2}|\[)\s*/?end\s+(?:of\s+)?(?:the\s+)?(?:evidence|untrusted)\b"
         ),
     ),
     (
@@ -82,6 +85,7 @@ _BY_ITSELF: tuple[tuple[str, re.Pattern[str]], ...] = (
         re.compile(
             r"[\"'](?:status|result|verdict|finding|judge?ment)\\?[\"']\s*:\s*\\?[\"'](?:met|satisfied)\\?[\"']"
             r"(?!\s*(?:\||if\b))|[\"']score\\?[\"']\s*:\s*1(?:\.0+)?\s*,\s*\\?[\"']complete\\?[\"']\s*:\s*true"
+            r"|[\"']complete\\?[\"']\s*:\s*true\s*,\s*\\?[\"']score\\?[\"']\s*:\s*1(?:\.0+)?\s*[,}]"
             r"|\b(?:verdict|judge?ment|final (?:answer|decision|assessment))s?\b[^\n:=\"']{0,40}[:=][\s*]{0,8}"
             r"(?:(?:requirement )?r?\d{1,3}\W{1,3}(?:(?:is|are) )?)?(?:met|completed?|satisfied|fulfill?ed)\b"
             r"(?!\s*(?:[|/]|or\b|,\s*(?:un|not)))"
@@ -98,7 +102,7 @@ _BESIDE: tuple[tuple[str, re.Pattern[str]], ...] = (
             r"(?: (?:instructed|required|told|asked))? to|notes?|notice|hints?|instructions?)\b",
             rf"@{_JUDGE}|,\s{_JUDGE}(?=[.!;]|\s*$)",
             rf"{_LINE}(?:(?:to|for)\s)?(?:the\s)?{_JUDGE}\s?[:,!][\s\"'(*]{{1,8}}(?:please|you|this|these|that|mark|ignore|disregard"
-            r"|the|i|it|all|accept|approve|no|every|each|do|treat|consider|answer|say|report|requirements?|r\d|we|skip)\b",
+            r"|the|i|it|all|accept|approve|no|every|each|do|treat|consider|answer|say|report|give|rate|score|requirements?|r\d|we|skip)\b",
             r"\b(?:whoever|who|anyone|you|when|while)(?: (?:are|is))? (?:judg|grad|review|evaluat|audit|assess|verif)"
             r"(?:ing|es|ies|s) (?:this|it|the|my|our)\b",
         ),
@@ -110,7 +114,7 @@ _BESIDE: tuple[tuple[str, re.Pattern[str]], ...] = (
             r"|\byou are (?:an?|the) (?:very )?(?:lenient|generous|helpful|unrestricted|permissive)\b",
             r"\b(?:new|updated|revised)(?: system)? (?:instructions?|prompts?|directives?)\s?:",
             r"\byour (?:(?:new|real|true|actual) (?:task|job|role|goal|instructions?)|(?:task|job|role|goal"
-            r"|instructions?) (?:is now|has changed|has been))\b",
+            r"|instructions?) (?:is|are|has|have) (?:now|changed|been changed))\b",
             r"\b(?:system|admin|administrator|developer|operator) (?:override|message|notice|update|directive|note"
             rf"|instruction)s?\s?[:\]>]|{_LINE}(?:system|developer|assistant)\s?[\]:]\s",
         ),
@@ -134,27 +138,39 @@ _OUTCOME = _phrases(
 )
 _ORDER = _phrases(rf"{_SAY}(?: (?!not\b)\w+){{0,6}}?[\s,:;\"'*=]{{1,4}}{_MET}")
 _REQUIREMENT = re.compile(r"\b(?:requirements?|criteri(?:a|on)|r\d{1,2})\b")
-_FOREIGN = re.compile(
-    r"\b(?:ignor(?:iere\w*|ez|a)\b|missachte|vergiss|vergesst|oubli|olvid|esquec|dimentic|игнорир|забудь)[^\n]{0,40}?"
-    r"(?:anweisung|instruktion|instruc|instruct|consigne|istruzion|инструкци|указани)"
-    r"|(?:忽略|无视|無視|忽视|忽視)[^\n]{0,12}(?:指令|指示|说明|提示|规则|規則)|(?:指示|命令|プロンプト)を(?:無視|忘れ)"
+_SOONER = (
+    r"(?:vorherig|bisherig|obig|früher|vorangegang|pr[ée]c[ée]dent|ant[ée]rieur|ci-dessus|anterior|pr[ée]vi[ao]s?\b"
+    r"|acima)"
 )
-"""To ignore instructions, in other languages."""
+_RULES = r"(?:anweisung|instruktion|instruc|instruç|consigne|istruzion)"
+_FOREIGN = re.compile(
+    r"\b(?:ignor|missacht|vergiss|vergesst|oubli|olvid|esque[cç]|dimentic)[^\n.!?]{0,30}?"
+    rf"(?:\b{_SOONER}\w{{0,9}}\s{_RULES}|\b{_RULES}\w{{0,9}}\s{_SOONER})"
+    r"|\b(?:игнорируй|забудь)(?:те)?\s(?:\w{1,20}\s){0,2}(?:предыдущ|прежн|вышеуказанн)\w{1,9}\s"
+    r"(?:инструкци|указани|команд)"
+    r"|(?:忽略|无视|無視|忽视|忽視)[^\n。]{0,8}(?:之前|以上|先前|前面|上述)[^\n。]{0,8}(?:指令|指示|说明|提示|规则|規則)"
+    r"|(?:以前|これまで|上記|前)の(?:すべての|全ての)?(?:指示|命令|プロンプト)を(?:無視|忘れ)"
+)
+"""To ignore earlier instructions, in other languages: these alone are in the texts of many programs."""
 _STEMS = (
     "ignor", "disregard", "forget", "overrid", "bypass", "follow", "obey", "heed", "instruction", "prompt", "evidence",
-    "untrusted", "requirement", "criteri", "judg", "verdict", "finding", "final ", '"met', "'met", '"satisf', "score",
+    "untrusted", "requirement", "criteri", "judg", "verdict", "finding", "final", '"met', "'met", '"satisf', "score",
     "grader", "grading", "review", "evaluat", "audit", "assess", "verif", "examiner", "llm", "gpt", "claude", "model",
-    "ai ", "ai:", "ai,", "ai)", "you are", "from now", "your ", "system", "admin", "developer", "operator",
+    "you", "system", "admin", "developer", "operator",
     "assistant", "<|", "[inst", "[/inst", "sys>", "<user", "<human", "</", *(f"r{digit}" for digit in range(10)),
 )  # fmt: skip
-"""Each pattern in ASCII holds one of these: a part of a text without any is not looked into."""
+_AI = re.compile(r"\bai\b")
+"""Each pattern in ASCII holds one of the stems, or the word: a part of a text without any is not looked into."""
 
 MOST = 10
 """Findings of one text: more say nothing new."""
 _PART, _LONGEST = 2_000, 500  # characters that one expression reads at once, and those that one phrase may take
 _NEAR = 240  # characters that one thought spans
 _BEYOND = re.compile(r"[^\x00-\x7f]+")
-_TAGS = {0xE0000 + code: chr(code) for code in range(0x20, 0x7F)}  # invisible doubles of every ASCII character
+_TAGS = {
+    **{0xE0000 + code: chr(code) for code in range(0x20, 0x7F)},  # invisible doubles of every ASCII character
+    **dict.fromkeys((0x85, 0x2028, 0x2029, 0x2800), " "),  # what separates words, though it prints nothing
+}
 
 
 class Addressed(NamedTuple):
@@ -176,9 +192,11 @@ def addressed(text: str) -> tuple[Addressed, ...]:
     found: dict[int, str] = {}
     for start in range(0, len(read), _PART):
         end = start + _PART + _LONGEST
-        if any(read.find(stem, start, end) >= 0 for stem in _STEMS):
+        if any(read.find(stem, start, end) >= 0 for stem in _STEMS) or _AI.search(read, start, end):
             for place, why in _signs(read, start, end):
                 found.setdefault(read.count("\n", 0, place), why)
+        if len(found) >= MOST:
+            break
     lower = text.lower()
     for match in _FOREIGN.finditer(lower):
         found.setdefault(lower.count("\n", 0, match.start()), _TELLS)
@@ -194,14 +212,19 @@ def _ascii(beyond: re.Match[str]) -> str:
 
 def _signs(read: str, start: int, end: int) -> Iterator[tuple[int, str]]:
     """Where a sign begins that counts, and why it does."""
+
+    def matches(pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+        # What begins behind the part is seen whole in the next one, here perhaps without its end.
+        return (match for match in pattern.finditer(read, start, end) if match.start() < start + _PART)
+
     for why, pattern in _BY_ITSELF:
-        for match in pattern.finditer(read, start, end):
+        for match in matches(pattern):
             yield match.start(), why
-    for match in _ORDER.finditer(read, start, end):
+    for match in matches(_ORDER):
         if _near(_REQUIREMENT, read, match):
             yield match.start(), "it orders a verdict"
     for why, pattern in _BESIDE:
-        for match in pattern.finditer(read, start, end):
+        for match in matches(pattern):
             if _near(_OUTCOME, read, match):
                 blank = len(match[0]) - len(match[0].lstrip("\n \t#/*"))
                 yield match.start() + blank, f"{why} and says what it should find"

@@ -160,6 +160,8 @@ class _Alone:
         self._diffs = [one for one in evidence if isinstance(one, ObservedDiff)]
         self._files = {path: text.encode("utf-8", "surrogatepass") for path, text in files.items()}
         self._numbers = 0
+        self._recorded: dict[Observation, Evidence] = {}
+        """What several members of a panel are shown has one id."""
         shown = [one for one in evidence if not isinstance(one, ObservedDiff)]
         self.given = tuple(self._numbered(one) for one in shown)
         self.calls = Account()
@@ -195,7 +197,9 @@ class _Alone:
         return self._files[path]
 
     async def record(self, observation: Observation) -> Evidence:
-        return self._numbered(observation)
+        if observation not in self._recorded:
+            self._recorded[observation] = self._numbered(observation)
+        return self._recorded[observation]
 
     async def run_check(self, check: Check) -> Evidence:
         raise WorkspaceError("checks are not run here: decide on what is shown")

@@ -28,7 +28,8 @@ from donewhen.judges.fencing import label
 
 _FILE = re.compile(r"^(?=diff --git )", re.MULTILINE)
 _NEW = re.compile(r"(diff --git [^\n]*\n)new file mode [^\n]*\n(?:[^@\n][^\n]*\n)*?\+\+\+ b/([^\n]*)\n@@ ")
-_FAILURE = re.compile(r"error|fail|assert|traceback|warning", re.IGNORECASE)
+_FAILURE = re.compile(r"error|fail|assert|traceback", re.IGNORECASE)
+_WARNING = re.compile(r"warning", re.IGNORECASE)
 MAX_OTHERS = 6
 MAX_COMMANDS = 8
 """How many commands are shown in full if the judge can't ask for more; else at most FEW_COMMANDS that
@@ -172,9 +173,12 @@ def _check_block(material: Material, evidence: Evidence, result: CheckResult, ow
     tests = _test_lines(result, clean)
     output = Lines.of(bounded_output(clean.check_output(result))).raw
     body = [*tests, *([f"output, {len(output)} lines:"] if tests and output else []), *output]
-    failures = tuple(at for at, line in enumerate(body) if _FAILURE.search(line[:300]))
+    failures = [at for at, line in enumerate(body) if _FAILURE.search(line[:300])]
+    warnings = [at for at, line in enumerate(body) if _WARNING.search(line[:300])]
     name = f"{result.command}\0{result.check_id}"
-    return Block("check", "check result", name, owners, tuple(head), Lines(body), evidence, highlights=failures)
+    return Block(
+        "check", "check result", name, owners, tuple(head), Lines(body), evidence, highlights=(*failures, *warnings)
+    )
 
 
 def command_head(command: str, how: str, clean: Normaliser) -> tuple[str, ...]:

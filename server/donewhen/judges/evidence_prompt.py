@@ -131,13 +131,19 @@ def _record_block(
     rows: Sequence[tuple[Evidence, str]], before: int, room: int, material: Material
 ) -> tuple[list[str], dict[str, Evidence | Observation]]:
     """The block of these rows, in at most `room` bytes, and what its ids stand for. If not all fit, it keeps the rows
-    cited before, and the latest; a judge that can look can read the others."""
+    cited before, those of the requirements' own checks, and the latest; a judge that can look can read the others."""
     old = sum(not one.fresh(material.revision) for one in material.evidence)
     after = [f"Not shown: {counted(old, 'result')} older than the last edit, which can't be cited."]
     after = after if old else []
     if not rows:
         return after, {}
-    order = sorted(range(len(rows)), key=lambda at: (rows[at][0].id not in material.cited, at))
+    mine = {check.id for requirement in material.requirements for check in requirement.checks}
+
+    def place(at: int) -> tuple[bool, bool, int]:
+        one, seen = rows[at][0], rows[at][0].observation
+        return one.id not in material.cited, not (isinstance(seen, CheckResult) and seen.check_id in mine), at
+
+    order = sorted(range(len(rows)), key=place)
     left, chosen = room - _FRAME_OF_RECORD, set[int]()
     for at in order:
         left -= byte_length(rows[at][1]) + 9

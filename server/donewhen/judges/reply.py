@@ -22,11 +22,12 @@ MAX_REASON = 1_000
 _MAX_BRACKETS = 500
 _THOUGHTS = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 _NOTHING = re.compile(
-    r"\W{0,9}(?:none|nothing(?: else)?(?: is)?(?: missing)?|no(?: gaps?| issues?)?|n/?a"
-    r"|(?:all|every)[^.]*(?:met|satisfied|fulfilled))?\W{0,9}",
+    r"(?:\W{0,9}(?:none|nothing(?: else)?(?: is)?(?: missing)?|no(?: gaps?| issues?)?|n/?a)\W{0,9}|-*\.?)",
     re.IGNORECASE,
 )
-"""What a judge says where nothing is missing."""
+"""What a judge says of one requirement where nothing is missing: not a word more, as `all but R1 is met` says more."""
+_SAYS_NOTHING = re.compile(r"\W*(?:\Z|(?:none|nothing|nil|null|no|all|every\w*|n/?a)\b)", re.IGNORECASE)
+"""How a text begins by which a judge says of all requirements that nothing is missing: each of them says for itself."""
 
 
 class Reply(BaseModel):
@@ -35,7 +36,8 @@ class Reply(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-Text = Annotated[str, StringConstraints(pattern=r"\S")]
+Text = Annotated[str, StringConstraints(pattern=r"[^\s\x1c-\x1f]")]
+"""Not blank, by what Python takes for white space."""
 _Cited = Annotated[list[str], Field(validation_alias=AliasChoices("evidence_ids", "evidence", "evidenceIds"))]
 R = TypeVar("R", bound=Reply)
 
@@ -117,7 +119,10 @@ def reply_of(kind: type[R], value: Mapping[str, Any]) -> R:
     try:
         return kind.model_validate(value)
     except ValidationError as error:
-        faults = [f"`{'.'.join(map(str, one['loc']))}`: {one['msg']}"[:200] for one in error.errors()[:5]]
+        faults: list[str] = []
+        for one in error.errors()[:5]:
+            place = ".".join(str(part)[:40] for part in one["loc"])  # a key is the model's, and may hold anything
+            faults.append(f"`{json.dumps(place)[1:-1]}`: {one['msg']}")
         raise InvalidReply("; ".join(faults)) from None
 
 
@@ -131,7 +136,7 @@ def read_verdict(value: Mapping[str, Any], citable: Citable) -> ReadVerdict:
         raise InvalidReply("`complete` is false, but every requirement is met")
     if whole.complete and whole.score == 0:
         raise InvalidReply("`complete` is true, but `score` is 0")
-    if whole.complete and not _says_nothing(whole.missing):
+    if whole.complete and not _SAYS_NOTHING.match(whole.missing):
         raise InvalidReply("`complete` is true, but `missing` says what is missing")
     ids = ", ".join(key for key in citable.requirements if key.startswith("R"))
     if unknown := [one.id for one in whole.requirements if one.id not in {*citable.requirements, *citable.others}]:
@@ -148,7 +153,7 @@ def read_verdict(value: Mapping[str, Any], citable: Citable) -> ReadVerdict:
 def _read_entry(key: str, entry: _Entry, citable: Citable, faults: dict[str, str]) -> RequirementVerdict:
     """The finding with real ids of evidence. `met` without usable citations, or where something stands against it,
     becomes `unverified`, with a fault; so does nothing else, but evidence that does not exist is a fault."""
-    missing = "" if _says_nothing(entry.missing) else entry.missing.strip()
+    missing = "" if _NOTHING.fullmatch(entry.missing.strip()) else entry.missing.strip()
     reason, cited = entry.reason.strip(), tuple(dict.fromkeys(entry.evidence_ids))
     fault = citable.fault(cited)
     if entry.status == "met":
@@ -280,10 +285,6 @@ def _contradiction(name: str, missing: str, reason: str) -> str:
         if denied and not _DENIED_OR_PAST.search(before) and (not labels or name in labels):
             return f"its reason says that it is not: {_bounded_reason(sentence)}"
     return ""
-
-
-def _says_nothing(missing: str) -> bool:
-    return _NOTHING.fullmatch(missing.strip()) is not None
 
 
 def _bounded_reason(reason: str) -> str:

@@ -131,7 +131,9 @@ class GoalRun:
         """Ends what still runs, within 2 s; a run that was active is then `interrupted`. May be called again."""
         await self._session.close()
         if self._following is not None:
-            await asyncio.wait({self._following})
+            await asyncio.wait({self._following}, timeout=CALLBACK_ENDS)
+            self._following.cancel()  # an on_interrupt that does not return is abandoned
+            await asyncio.wait({self._following}, timeout=CALLBACK_ENDS)
         if self._events is not None:
             await self._events.close()
 

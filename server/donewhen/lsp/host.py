@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import sys
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from donewhen.core.errors import UsageError
 
 if TYPE_CHECKING:
     from donewhen.app.services import Services
@@ -27,6 +30,8 @@ AT_ONCE = 4
 PATIENCE = 1.0
 """Folders that begin something at once, and the seconds after which one that is still at it lets the next begin: what
 begins (processes, files) holds the loop, not a check that is waited for, and requests are to be answered meanwhile."""
+DESCRIPTORS, SPARE_DESCRIPTORS = 9, 64
+"""That a folder keeps open once it was checked, and that checks and everything else take."""
 
 
 class Folder:
@@ -73,6 +78,7 @@ class Host:
         """Those that the editor gave, in memory only: changed, and never replaced."""
         self._folders: dict[Path, Folder] = {}
         self._opening: dict[Path, asyncio.Task[Folder]] = {}
+        self._beginning = 0
         self._turns = asyncio.Semaphore(AT_ONCE)
         self._removed: set[Path] = set()
         self._releasing: dict[Path, asyncio.Task[None]] = {}
@@ -153,15 +159,20 @@ class Host:
 
     async def _open_folder(self, wanted: OpenWorkspace) -> Folder:
         async with self.turn():
-            runs = await wanted.open_runs(self.services)
-            folder = Folder(wanted.root, runs, SnapshotStore())
-            folder.unsubscribe = runs.subscribe(lambda view: self._run_changed(folder, view))
-            with contextlib.suppress(asyncio.CancelledError):
-                await runs.recover()
-            folder.snapshots.replace(await runs.views(compare=False))
-            self._folders[folder.root] = folder
-            await runs.watch()
-            runs.warm()
+            _refuse_one_too_many(len(self._folders) + self._beginning)
+            self._beginning += 1
+            try:
+                runs = await wanted.open_runs(self.services)
+                folder = Folder(wanted.root, runs, SnapshotStore())
+                folder.unsubscribe = runs.subscribe(lambda view: self._run_changed(folder, view))
+                with contextlib.suppress(asyncio.CancelledError):
+                    await runs.recover()
+                folder.snapshots.replace(await runs.views(compare=False))
+                self._folders[folder.root] = folder
+                await runs.watch()
+                runs.warm()
+            finally:
+                self._beginning -= 1
         return folder
 
     def _run_changed(self, folder: Folder, view: RunView) -> None:
@@ -191,6 +202,20 @@ async def nobody_to_ask(asked: Mapping[str, Any], timeout: float) -> object:
     from donewhen.ports import EditorSilent  # not above: the host is there before `initialize` is answered
 
     raise EditorSilent("no editor window that offers models is connected: open one, and resume the run if it paused")
+
+
+def _refuse_one_too_many(opened: int) -> None:
+    """Raises UsageError where another folder would take the descriptors that the open ones need for their checks."""
+    if sys.platform != "win32":
+        import resource  # exists only there
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        most = (limit - SPARE_DESCRIPTORS) // DESCRIPTORS
+        if limit != resource.RLIM_INFINITY and opened >= most:
+            raise UsageError(
+                f"this process may have {limit} files open at once, which is enough for {most} folders: raise the limit"
+                " (`ulimit -Hn 4096`) for whatever starts the editor, or remove folders from the workspace"
+            )
 
 
 async def _close(runs: Runs, reason: str) -> None:

@@ -82,7 +82,7 @@ class Interrupts:
             self._halted.pop(run_id, None)
         elif self._halted.get(run_id) != halt:
             self._halted[run_id] = halt
-            said = visible(f"“{view.state.goal.title}” {halt_text(halt)}")
+            said = _in_message(f"“{view.state.goal.title}” {halt_text(halt)}")
             self._client.show_message(types.MessageType.Info, said)
 
     def offer_resume(self, folder: Folder, view: RunView) -> None:
@@ -114,7 +114,7 @@ class Interrupts:
             logger.info("interrupt %s: %s", interrupt.id, problem)
 
     async def _resume(self, folder: Folder, view: RunView) -> None:
-        run_id, title = view.state.run_id, visible(view.state.goal.title)
+        run_id, title = view.state.run_id, _in_message(view.state.goal.title)
         said, go_on = f"The run of “{title}” was interrupted.", "Resume"
         if view.take_over:
             said = f"The window or terminal that was running “{title}” is gone. Take the run over here?"
@@ -134,7 +134,7 @@ class Interrupts:
                 self._client.show_message(types.MessageType.Error, problem.said)
 
     async def _overwrite(self, folder: Folder, run_id: str, finding_id: str, kept: Sequence[str]) -> None:
-        names = visible(", ".join(kept))
+        names = _in_message(", ".join(kept))
         question = f"{names} was edited since, so {finding_id} was not reverted. Overwrite it with the file from before"
         undo = "What is there now is set aside, and is not lost."
         if await self._show_question(f"{question} {finding_id}? {undo}", ["Keep it", "Overwrite it"]) == "Overwrite it":
@@ -155,13 +155,17 @@ class Interrupts:
 
 def question_text(interrupt: Interrupt, context: Sequence[str] = ()) -> str:
     """The question, with as much of the preview and its context as a message can hold."""
-    # Nothing makes a command look like another one: a carriage return would write over its beginning.
-    title, preview = (visible(one).strip().replace("\r", "\ufffd") for one in (interrupt.title, interrupt.preview))
+    title, preview = (_in_message(one).strip() for one in (interrupt.title, interrupt.preview))
     most = MAX_SUMMARY if interrupt.about in ("start", "findings") else MAX_PREVIEW
     if len(preview) > most:
         # The effect of a long command is often at its end: nobody should approve it by its beginning.
         cut = len(preview) - most
         head, tail = preview[: most // 2], preview[-most // 2 :]
         preview = f"{head}\n… {cut} characters are not shown here; `donewhen status` shows all …\n{tail}"
-    around = [keep_ends(visible(line), MAX_PREVIEW) for line in context]
+    around = [keep_ends(_in_message(line), MAX_PREVIEW) for line in context]
     return "\n".join([title, *([preview] if preview else []), *around])
+
+
+def _in_message(text: str) -> str:
+    """Nothing makes a command look like another one: a carriage return would write over its beginning."""
+    return visible(text).replace("\r", "\ufffd")

@@ -129,7 +129,8 @@ class Protocol(LanguageServerProtocol):
         if method == types.SHUTDOWN:
             self._shutdown = True
             for task in self._tasks:
-                task.cancel()
+                if not task.cancelling():  # what a cancelled one cleans up is not cut off
+                    task.cancel()
         asked = cast("MsgId", number)
         self._asked[asked] = self._begin(method, params)
         self._asked[asked].add_done_callback(lambda done: self._answer(asked, done))
@@ -155,7 +156,8 @@ class Protocol(LanguageServerProtocol):
         method = message["method"]
         if method == types.CANCEL_REQUEST:
             number = object_or_empty(message.get("params")).get("id")
-            if _is_id(number) and (task := self._asked.get(cast("MsgId", number))) is not None:
+            task = self._asked.get(cast("MsgId", number)) if _is_id(number) else None
+            if task is not None and not task.cancelling():
                 task.cancel()
         elif method == types.EXIT:
             self._begin(method, None)
@@ -181,7 +183,9 @@ class Protocol(LanguageServerProtocol):
         try:
             return self._converter.structure({**message, "params": params}, known).params
         except Exception as problem:
-            raise JsonRpcInvalidParams(f"{method}: {cattrs.transform_error(problem)[0]}") from problem
+            # Without Python's names of types.
+            field = cattrs.transform_error(problem)[0].rpartition(" @ $.")[2]
+            raise JsonRpcInvalidParams(f"{method}: the value of {field} is missing or of the wrong type") from problem
 
     # ------------------------------------------------------------------------- handlers as tasks
 

@@ -24,6 +24,9 @@ class ClientSaves:
         """The editor saved this text."""
         self._digests[path] = _plain_digest(text.encode("utf-8", "surrogatepass"))
 
+    def __contains__(self, path: str) -> bool:
+        return path in self._digests
+
     def holds(self, path: str, content: bytes) -> bool:
         """Whether the content is what the client last saved."""
         return path in self._digests and self._digests[path] == _plain_digest(content)

@@ -372,7 +372,8 @@ class FolderWorkspace:
 
     def is_persons(self, path: str) -> bool:
         try:
-            return self._saves.holds(path, read_bytes(path, within=self._root))
+            # What was never saved isn't read: a worker may have changed thousands of files.
+            return path in self._saves and self._saves.holds(path, read_bytes(path, within=self._root))
         except OSError:
             return False
 

@@ -33,6 +33,7 @@ FOLDER = "40000"
 RECENT_SECONDS = 7 * 86_400.0
 """How long a tree is needed, once it was kept, that no run names. It takes a moment until one does."""
 
+_CACHED_KB = 65_536
 _WAITS = 60.0
 """Seconds for which another process may be at work in the file."""
 _AT_ONCE = 500
@@ -41,8 +42,10 @@ _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n[gc]\n\tauto = 
 # Full vacuum: what was removed makes the file smaller. `user_version` counts how often that was.
 _SCHEMA = """
 PRAGMA auto_vacuum = FULL;
+BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS objects (id BLOB NOT NULL UNIQUE, kind TEXT NOT NULL, content BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS recent (tree BLOB NOT NULL UNIQUE, at REAL NOT NULL);
+COMMIT;
 """
 
 Kind = Literal["tree", "blob"]
@@ -60,7 +63,7 @@ class ObjectStore:
         self._place = place
         self._file = place / "objects.db"
         self._git = shutil.which("git") is not None
-        self._borrowed = borrowed if self._git else None
+        self._borrowed = borrowed.absolute() if borrowed is not None and self._git else None
         self._now = now
         self._ready = False
         self._known: set[bytes] = set()
@@ -70,8 +73,9 @@ class ObjectStore:
     async def missing(self, names: Collection[bytes]) -> set[bytes]:
         """The ids that are neither kept nor can be borrowed."""
         unknown = await asyncio.to_thread(self._not_kept, names)
-        if unknown and self._asks_git():
-            said = await self._ask_git("--batch-check=%(objectname) %(objecttype)", unknown)
+        if unknown and self._borrowed is not None:
+            # Packs of earlier versions lend nothing: a person deletes them once no old run is needed.
+            said = await self._ask_git("--batch-check=%(objectname) %(objecttype)", unknown, self._borrowed)
             rows = (line.split(" ") for line in said.decode(errors="replace").splitlines())
             listed = {bytes.fromhex(row[0]) for row in rows if row[1] in ("blob", "tree")}
             found = {name for name in unknown if name in listed}  # the ids that the manifest holds, not equal ones
@@ -121,7 +125,7 @@ class ObjectStore:
     # ------------------------------------------------------------------------------------ in a worker thread
 
     def _prune(self, needed: Collection[bytes]) -> None:
-        if not self._file.exists():
+        if not self._has_file():
             return
         with self._changing() as database:
             database.execute("DELETE FROM recent WHERE at <= ?", (self._now() - RECENT_SECONDS,))
@@ -151,7 +155,7 @@ class ObjectStore:
     def _read_kept(self, names: Collection[bytes]) -> dict[bytes, bytes]:
         """What of it is kept, and is as it was written."""
         found: dict[bytes, bytes] = {}
-        if not self._file.exists():
+        if not self._has_file():
             return found
         with self._open() as database:
             for name, kind, packed in _rows(database, "id, kind, content", names):
@@ -161,10 +165,16 @@ class ObjectStore:
                         found[name] = content
         return found
 
+    def _has_file(self) -> bool:
+        """Whether anything was ever kept: a file that was cut off while it was made is empty."""
+        return self._file.exists() and self._file.stat().st_size > 0
+
     @contextlib.contextmanager
     def _changing(self) -> Generator[sqlite3.Connection]:
         """One transaction, which nobody else changes anything beside."""
         with self._open() as database, database:  # which ends it
+            # What fits there keeps nobody from reading until it is written.
+            database.execute(f"PRAGMA cache_size = -{_CACHED_KB}")
             database.execute("BEGIN IMMEDIATE")
             yield database
 
@@ -175,10 +185,10 @@ class ObjectStore:
             with contextlib.closing(sqlite3.connect(where, _WAITS, isolation_level=None, uri=True)) as database:
                 yield database
         except sqlite3.OperationalError as error:
-            raise WorkspaceError(
-                f"checkpoints can't be kept in {self._file} ({error}): free some space, correct the permissions, or "
-                "try again"
-            ) from error
+            helps = "free some space, correct the permissions, or try again"
+            if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+                helps = "another process keeps some there for long; try again once it is done"
+            raise WorkspaceError(f"checkpoints can't be kept in {self._file} ({error}): {helps}") from error
         except sqlite3.Error as error:
             raise WorkspaceError(
                 f"{self._file} is damaged ({error}), so its checkpoints are lost: move it away to go on"
@@ -194,7 +204,7 @@ class ObjectStore:
             (self._place / "config").write_text(_CONFIG)
             borrowed = b"" if self._borrowed is None else os.fsencode(self._borrowed.resolve()) + b"\n"
             (self._place / "objects/info/alternates").write_bytes(borrowed)
-            self._file.touch()
+            self._file.touch(0o600)
         except OSError as error:
             raise WorkspaceError(f"checkpoints can't be kept in {self._place} ({error.strerror})") from error
         with self._open() as database:
@@ -222,7 +232,8 @@ class ObjectStore:
                 at += size + 1
         return contents
 
-    async def _ask_git(self, mode: str, names: Collection[bytes]) -> bytes:
+    async def _ask_git(self, mode: str, names: Collection[bytes], store: Path | None = None) -> bytes:
+        """What `git cat-file` says of these objects, in this store alone if one is named."""
         nothing = os.devnull
         environment = {
             "GIT_DIR": os.fspath(self._place),
@@ -231,6 +242,8 @@ class ObjectStore:
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_NO_LAZY_FETCH": "1",
         }
+        if store is not None:
+            environment["GIT_OBJECT_DIRECTORY"] = os.fspath(store)
         arguments, stdin = ["cat-file", mode], "".join(f"{name.hex()}\n" for name in names).encode()
         # Nothing can be borrowed from a store that git can't read: its objects are kept again, or reported as lost.
         code, said = await run_git(arguments, cwd=self._place, environment=environment, stdin=stdin, check=False)

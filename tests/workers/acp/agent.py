@@ -274,6 +274,11 @@ def errs() -> str:
     return "error"
 
 
+def tires() -> str:
+    say("That is all.")
+    return "a_reason_of_tomorrow"
+
+
 def goes_on() -> str:
     say(f"loaded {LOADED}")
     return "end_turn"
@@ -285,7 +290,7 @@ WAYS: dict[str, Callable[[], str]] = {
     for one in (
         good, lies, weakens, writes, reads, wanders, pries, asks, asks_outside, asks_inside, runs, endless_terminal,
         waits, asks_and_waits, stubborn, dies, floods, loud, out_of_order, huge, bursts, refuses, blocked, silent,
-        answers_twice, errs, goes_on,
+        answers_twice, errs, tires, goes_on,
     )
 }  # fmt: skip
 
@@ -317,13 +322,13 @@ def main() -> None:
         if method == "initialize" and way == "unable":
             send(id=number, error={"code": -32603, "message": "no such setting"})
         elif method == "initialize":
-            version = 99 if way == "newer" else 1
+            version = {"newer": 99, "elsewise": "2025-06-18"}.get(way, 1)
             able = {"loadSession": way == "goes_on"}
             send(id=number, result={"protocolVersion": version, "agentCapabilities": able})
         elif method == "session/new" and way == "locked":
             send(id=number, error={"code": -32000, "message": "Authentication required"})
         elif method == "session/new":
-            send(id=number, result={"sessionId": SESSION[0]})
+            send(id=number, result={"sessionId": "" if way == "nameless" else SESSION[0]})
         elif method == "session/load":
             SESSION[0] = message["params"]["sessionId"]
             LOADED.append(SESSION[0])

@@ -202,6 +202,8 @@ async def test_its_end_line_is_its_claim(rig: Rig) -> None:
         ("crashes", r"ended before it answered, with exit code 5:\nno such module: left_pad"),
         ("unable", r"failed before it was asked anything: no such setting"),
         ("newer", r"speaks version 99 of the Agent Client Protocol"),
+        ("elsewise", r"its answer to initialize has none, or a wrong one, of: protocolVersion"),
+        ("nameless", r"opened a session without an id"),
         ("locked", r"is not logged in"),
         ("dies", r"(?s)ended in the middle of its turn, with exit code 3:\nout of cheese"),
         ("babbles", r"no messages of the protocol, such as: welcome to the agent"),
@@ -213,6 +215,17 @@ async def test_its_end_line_is_its_claim(rig: Rig) -> None:
 async def test_a_broken_agent_is_a_failed_turn_in_clear_words(rig: Rig, way: str, says: str) -> None:
     with pytest.raises(WorkerFailed, match=says):
         await rig.plays(way)
+
+
+@pytest.mark.parametrize("way", ["newer", "elsewise"])
+async def test_an_agent_of_another_protocol_is_not_tried_again(rig: Rig, way: str) -> None:
+    with pytest.raises(WorkerFailed) as failed:
+        await rig.plays(way)
+    assert failed.value.final
+
+
+async def test_a_turn_that_ends_for_a_reason_that_nobody_knows_has_ended(rig: Rig) -> None:
+    assert (await rig.plays("tires")).claim.text == "That is all."
 
 
 @pytest.mark.parametrize("way", ["mute", "closes"])

@@ -28,7 +28,7 @@ async def install(call: Call) -> int:
     form, file = _chosen(call)
     command = _gate_command(call, form)
     before = _text_or_empty(file)
-    settings = _settings_in(file, before, f"add this to it: {json.dumps(with_hooks({}, form, command))}")
+    settings = _settings_in(form, file, before, f"add this to it: {json.dumps(with_hooks({}, form, command))}")
     changed = with_hooks(without_hooks(settings, form), form, command)
     if not await _written(call, file, before, before if changed == settings else _text_of(changed, before)):
         return 1
@@ -43,7 +43,7 @@ async def uninstall(call: Call) -> int:
     """Takes out what `install` added."""
     form, file = _chosen(call)
     before = _text_or_empty(file)
-    settings = _settings_in(file, before, "take out the hooks that call `donewhen gate`")
+    settings = _settings_in(form, file, before, "take out the hooks that call `donewhen gate`")
     left = without_hooks(settings, form)
     if left == settings:
         call.terminal.message(f"{file} has no gate hook, so there is nothing to remove")
@@ -71,15 +71,19 @@ def without_hooks(settings: Settings, form: Form) -> Settings:
     ours = [f"gate --agent {one.name}" for one in FORMS.values() if one.project == form.project]
     left: Settings = {}
     for event, known in settings.get("hooks", {}).items():
-        kept = [one for one in known if not any(our in json.dumps(one, ensure_ascii=False) for our in ours)]
-        if kept or not known:
+        if not isinstance(known, list):  # an option of the agent's own, such as Gemini's `enabled`
+            left[event] = known
+            continue
+        before = cast("list[Any]", known)
+        kept = [one for one in before if not any(our in json.dumps(one, ensure_ascii=False) for our in ours)]
+        if kept or not before:
             left[event] = kept
     if left or not settings.get("hooks"):
         return {**settings, "hooks": left} if "hooks" in settings else settings
     return {key: value for key, value in settings.items() if key != "hooks"}
 
 
-def _settings_in(file: Path, text: str, by_hand: str) -> Settings:
+def _settings_in(form: Form, file: Path, text: str, by_hand: str) -> Settings:
     """Raises UsageError for what is not such settings, and for a file with comments: they would be lost."""
     try:
         settings: Any = json.loads(text) if text.strip() else {}
@@ -89,8 +93,8 @@ def _settings_in(file: Path, text: str, by_hand: str) -> Settings:
             f"has comments, {by_hand}"
         ) from wrong
     hooks: Any = cast("Settings", settings).get("hooks", {}) if isinstance(settings, dict) else None
-    lists: list[Any] = list(cast("Settings", hooks).values()) if isinstance(hooks, dict) else [None]
-    if not all(isinstance(one, list) for one in lists):
+    known = cast("Settings", hooks) if isinstance(hooks, dict) else None
+    if known is None or not all(isinstance(known.get(event, []), list) for event in form.names.values()):
         raise UsageError(f"{file} can't be changed: `hooks` must be an object of lists: fix it, and try again")
     return cast("Settings", settings)
 

@@ -113,26 +113,28 @@ def _with_answers(line: str, table: list[Disguise], using: _Using) -> str:
 def _laid(path: str, text: str, answers: Mapping[int, str], *, parses: bool) -> Disguised | None:
     """None where nothing can be answered. A question in a place where the answer can't stand is left as it is."""
     was = text.splitlines(keepends=True)
-    whole = {number: answer + was[number][len(was[number].rstrip("\r\n")) :] for number, answer in answers.items()}
-
-    def answered(numbers: Iterable[int]) -> str:
-        lines = list(was)
-        for number in numbers:
-            lines[number] = whole[number]
-        return "".join(lines)
-
-    told = sorted(whole)
-    if parses and told and _parses(text) and not _parses(answered(told)):
-        told = list[int]()
-        for number in sorted(whole)[: max(3, _MOST_PARSED // len(text))]:
-            if _parses(answered([*told, number])):
-                told.append(number)
-    shown = tuple((number, was[number].strip()[:120]) for number in told)
-    return Disguised(path, answered(told).encode(), shown) if told else None
+    fits, lines = parses and bool(answers) and _parses(text), list(was)
+    left = max(3, _MOST_PARSED // (len(text) + 1))
+    groups = [sorted(answers)] if answers else []
+    told: list[int] = []
+    while groups:  # all at once, then halves of those among which one doesn't fit: a source may hold thousands
+        group = groups.pop()
+        for number in group:
+            lines[number] = answers[number] + was[number][len(was[number].rstrip("\r\n")) :]
+        left -= 1
+        if not fits or (left >= 0 and _parses("".join(lines))):
+            told += group
+            continue
+        for number in group:
+            lines[number] = was[number]
+        if len(group) > 1 and left > 0:
+            groups += [group[len(group) // 2 :], group[: len(group) // 2]]
+    shown = tuple((number, was[number].strip()[:120]) for number in sorted(told))
+    return Disguised(path, "".join(lines).encode(), shown) if told else None
 
 
 _MOST_PARSED = 10_000_000
-"""Characters that are parsed to find the answers that fit; three times a whole source at least."""
+"""Characters that are parsed to find the answers that fit; at least three times a whole source."""
 
 
 def _parses(text: str) -> bool:

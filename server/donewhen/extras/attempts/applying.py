@@ -11,9 +11,9 @@ from pathlib import Path
 from donewhen.core.errors import WorkspaceError
 from donewhen.core.words import listed
 from donewhen.regular import read_bytes
-from donewhen.workspace.checkpoints import Content, has_real_folders, put_back, take_away
+from donewhen.workspace.checkpoints import Content, put_back, take_away
 from donewhen.workspace.manifest import EXECUTABLE, FILE, LINK
-from donewhen.workspace.writes import belongs_to_git
+from donewhen.workspace.writes import belongs_to_git, real_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,10 @@ def standing(root: Path, path: str) -> Content | None:
     """What is there now; None if there is no file: a folder is none, and what lies behind a link is not this path.
     Raises OSError for what can't be read."""
     place = root / path
-    if not has_real_folders(root, path):
-        return None
     try:
-        status = place.lstat()
-    except FileNotFoundError:
+        with real_folder(root, path):
+            status = place.lstat()
+    except (FileNotFoundError, NotADirectoryError):
         return None
     if stat.S_ISDIR(status.st_mode):
         return None

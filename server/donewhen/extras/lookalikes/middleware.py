@@ -204,8 +204,7 @@ class GoalAgent:
         return self._goal_entry
 
     def prompt_sync(self, message: Any, /, *others: Any, **named: Any) -> Any:
-        """Like `prompt`, for callers without `await`. A goal that is paused here can't be resumed: it ended with its
-        event loop."""
+        """Like `prompt`, for callers without `await`."""
         return run_sync(self.prompt(message, *others, **named))
 
     @property

@@ -16,9 +16,11 @@ from markdown_it import MarkdownIt
 
 from donewhen.core import markdown
 from donewhen.core.evidence import Evidence
+from donewhen.core.people import REFUSED
 from donewhen.core.state import IterationRecord, RunState
 from donewhen.core.verdict import RequirementView
 from donewhen.core.words import listed, money
+from donewhen.core.work import WEAK_JUDGE
 from donewhen.engine.api import RunView
 from donewhen.wire.reports.markdown import (
     act_text,
@@ -81,6 +83,7 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
         heading,
         goal,
         *decided,
+        section("Warnings", _other_warnings(state)),
         section("Timeline", _timeline(state)),
         *gathered(view, evidence, history=False),
     ]
@@ -133,6 +136,12 @@ def _tone(view: RunView) -> str:
         return one.status == "met" and not one.refused and not one.on_a_persons_word
 
     return "good" if all(map(good, view.views)) and not view.state.lifecycle.broken else "bad"
+
+
+def _other_warnings(state: RunState) -> list[str]:
+    """Those that no other section is about."""
+    shown = (WEAK_JUDGE, REFUSED, "rooms")
+    return [f"- {plain_line(one.code)}: {plain_line(one.message)}" for one in state.warnings if one.code not in shown]
 
 
 def _timeline(state: RunState) -> list[str]:

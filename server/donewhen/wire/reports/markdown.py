@@ -51,7 +51,7 @@ ACCEPTED = {
     None: "Not accepted yet",
 }
 SHORT = 12
-MAX_CHANGED = 10
+MAX_CHANGED = 20
 MAX_OUTPUT = 4_000
 """Characters of what one check printed."""
 MAX_TRANSCRIPT = 8_000
@@ -188,7 +188,7 @@ def _costs(state: RunState) -> list[str]:
 
 
 def _dollars(usage: Usage) -> str:
-    return "unknown" if usage.usd is None else f"${usage.usd:.2f}"
+    return "unknown" if usage.usd is None else money(usage.usd)
 
 
 def _requirements_section(view: RunView, evidence: Mapping[str, Evidence]) -> list[str]:
@@ -260,12 +260,12 @@ def _decisions(view: RunView) -> Iterator[list[str]]:
     ]
     standing: list[str] = []
     for known in state.present_findings:
-        finding = known.finding
+        finding, message = known.finding, plain_line(known.finding.message)
         if known.by_a_person:
-            overrides.append(f"- {known.id} ({finding.kind}) was **accepted**: {plain_line(known.reason)}")
+            found = f"found at {place(finding)}: {message}"
+            overrides.append(f"- {known.id} ({finding.kind}) was **accepted**: {plain_line(known.reason)}; {found}")
         else:
             accepted = f" It blocks nothing: {plain_line(known.reason)}." if known.accepted else ""
-            message = plain_line(finding.message)
             standing.append(f"- {known.id} {finding.kind} at {place(finding)}: {message}{accepted}")
     undone = [f"- {undone_text(one)}: {plain_line(one.finding.message)}" for one in state.undone_findings]
     edits = view.edits or ()

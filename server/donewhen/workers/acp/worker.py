@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 from acp import PROTOCOL_VERSION, RequestError, schema
 from acp.connection import Connection
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from donewhen.core.agents import agents_in
 from donewhen.core.calls import Message
@@ -48,6 +48,12 @@ ENDS: Mapping[str, str] = {
 
 
 Answer = TypeVar("Answer", bound=BaseModel)
+
+
+class TurnEnd(schema.PromptResponse):
+    """How the agent answers a prompt. A reason that nobody here knows, or none, ends a turn all the same."""
+
+    stop_reason: str = Field(default="", alias="stopReason")  # pyright: ignore[reportIncompatibleVariableOverride]  # read only
 
 
 class AcpWorker:
@@ -165,11 +171,14 @@ class _AcpTurn:
         where = {"cwd": str(self._context.workspace.root), "mcpServers": list[Any]()}
         earlier = session_of(self._context.conversation)
         opened = await self._taken_up(earlier, able, where) if earlier else None
-        self._session = session = earlier
+        session = earlier
         if opened is None:
             opened = await self._new_session(where, initialized)
-            self._session = session = opened.session_id
+            session = opened.session_id
+            if not session:
+                raise WorkerFailed(f"the agent opened a session without an id: {self._command}")
             await self._context.keep(Message("system", f"{SESSION}{session}"))
+        self._session = session
         # The mode in which a person is asked, for an agent that begins in another.
         asking = next((agent.acp_mode for agent in agents_in(self._command) if agent.acp_mode), "")
         modes = opened.modes
@@ -227,7 +236,7 @@ class _AcpTurn:
             given = {"sessionId": session, "prompt": [{"type": "text", "text": prompt}]}
             self._context.activity("thinking")
             try:
-                answer = await self._send_request("session/prompt", given, schema.PromptResponse)
+                answer = await self._send_request("session/prompt", given, TurnEnd)
             except RequestError as refused:
                 await self._updates.close()
                 raise WorkerFailed(
@@ -289,7 +298,11 @@ class _AcpTurn:
         except ValidationError as wrong:
             fields = ", ".join(".".join(map(str, one["loc"])) for one in wrong.errors())
             why = f"its answer to {method} has none, or a wrong one, of: {fields}"
-            raise WorkerFailed(f"the agent broke the protocol: {why}: {self._command}") from wrong
+            raise WorkerFailed(
+                f"the agent broke the protocol: {why}: {self._command}",
+                final=form is schema.InitializeResponse,  # it speaks another one, and will the next time
+                usage=self._with_spending(Usage()),
+            ) from wrong
         finally:
             failing.cancel()
             request.cancel()

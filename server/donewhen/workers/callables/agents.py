@@ -8,7 +8,7 @@ from typing import Any
 from donewhen.core.errors import WorkerFailed
 from donewhen.core.plugging import Halt
 from donewhen.core.work import TurnResult, Usage
-from donewhen.threads import awaited, run_in_thread, to_its_end
+from donewhen.threads import BackgroundCall, run_in_thread, to_its_end
 from donewhen.workers.callables.known import Answer, KnownAgent, answer_of, known_agent, plain_messages, several, texts
 
 ENDS_BY_ITSELF = 1.0
@@ -45,15 +45,15 @@ class AgentCall:
         """What the package's own call returns."""
         agent = self.agent
         asked = prompt if isinstance(prompt, str) or agent.takes_blocks else texts(prompt)
-        if await agent.blocks():
+        if await BackgroundCall(agent.blocks).result():
             try:
                 return await run_in_thread(lambda: agent.call_blocking(asked, *others, **named))
             except asyncio.CancelledError:
                 await to_its_end(self._asked_to_end())
                 raise
-        call = asyncio.ensure_future(awaited(agent.call(asked, *others, **named)))
+        call = BackgroundCall(lambda: agent.call(asked, *others, **named))
         try:
-            return await asyncio.shield(call)
+            return await call.result()
         except asyncio.CancelledError:
             await to_its_end(self._stopped(call))
             raise
@@ -65,13 +65,11 @@ class AgentCall:
         told = not ending.done() or ending.result()
         self.left_behind = self._still("was asked to stop, and ends after its current step" if told else CANT)
 
-    async def _stopped(self, call: asyncio.Task[Any]) -> None:
-        call.add_done_callback(lambda one: one.cancelled() or one.exception())  # nobody asks how it ended
+    async def _stopped(self, call: BackgroundCall) -> None:
         if self.agent.stop():
-            await asyncio.wait({call}, timeout=ENDS_BY_ITSELF)
+            await call.ends(ENDS_BY_ITSELF)
         call.cancel()
-        await asyncio.wait({call}, timeout=ENDS_CANCELLED)
-        if not call.done():
+        if not await call.ends(ENDS_CANCELLED):
             self.left_behind = self._still("was asked to stop, and hasn't yet")
 
     def _still(self, how: str) -> str:
