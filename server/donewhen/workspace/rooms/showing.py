@@ -109,10 +109,11 @@ def shape_of(
     _show_named(spec, made, [*temporary(), *homes, *(outer if spec.named else ())], home_of(variables))
     own = Path(variables.get("TMPDIR", "")).is_relative_to(root)
     temporary_folder = {} if own else {"TMPDIR": "/tmp"}  # noqa: S108  # its own
-    _pin(made)
     memory = (grants.limits.memory or most_memory()) // 4 if spec.contained else 0
     within = root if spec.tree == "live" else None
-    return Shape(folder, tuple(made), grants.network, temporary_folder, grants.namespaces, memory, within)
+    return Shape(
+        folder, tuple(_pinned(made, root)), grants.network, temporary_folder, grants.namespaces, memory, within
+    )
 
 
 def temporary() -> list[Path]:
@@ -139,17 +140,22 @@ def _own(place: Path, folder: Path) -> Mount:
     return Mount("written", place, own)
 
 
-def _pin(mounts: list[Mount]) -> None:
-    """Mounts over themselves the folders between a folder of the room and what is mounted in it: else one command could
-    put a link in their place, and what mounts for the next one would follow it, even out of the room."""
-    for mount in tuple(mounts):
-        before = mounts[: mounts.index(mount)]
-        own = next((one for one in reversed(before) if mount.place.is_relative_to(one.place)), None)
-        if own is None or own.source is None:
-            continue
-        for name in reversed(mount.place.relative_to(own.place).parents[:-1]):
-            (own.source / name).mkdir(parents=True, exist_ok=True)
-            mounts.insert(mounts.index(mount), Mount("written", own.place / name, own.source / name))
+def _pinned(mounts: Iterable[Mount], root: Path) -> list[Mount]:
+    """Those mounts, with the folders between a folder of the room and what is mounted in it mounted over themselves:
+    else one command could put a link in their place, and what mounts for the next would follow it, even out of the
+    room. What is mounted in the workspace has its own such folders (`guarding`)."""
+    made, outer = list[Mount](), list[Mount]()
+    for mount in mounts:
+        if mount.place == root or not mount.place.is_relative_to(root):
+            own = next((one for one in reversed(outer) if mount.place.is_relative_to(one.place)), None)
+            if own is not None and own.source is not None:
+                for name in reversed(mount.place.relative_to(own.place).parents[:-1]):
+                    (own.source / name).mkdir(parents=True, exist_ok=True)
+                    made.append(Mount("written", own.place / name, own.source / name))
+                    outer.append(made[-1])
+            outer.append(mount)
+        made.append(mount)
+    return made
 
 
 def _of_home(home: Path, variables: Mapping[str, str]) -> list[Mount]:
