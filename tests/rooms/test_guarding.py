@@ -472,6 +472,20 @@ def test_what_the_person_has_there_is_never_ours(tmp_path: Path) -> None:
     assert remains(records) == []
 
 
+def test_what_a_full_disk_left_half_written_takes_nothing_else_along(tmp_path: Path) -> None:
+    root, records = tmp_path / "root", tmp_path / "records"
+    root.mkdir()
+    room = RoomFolder(records)
+    assert room.hold(root, ".git")
+    with next(records.glob("*.lock")).open("a") as file:
+        file.write('["/so')
+    other = RoomFolder(records)
+    assert other.hold(root, ".git")
+    other.close()
+    room.close()
+    assert list(root.iterdir()) == []
+
+
 def test_no_path_is_too_long_to_be_held(tmp_path: Path) -> None:
     root, records = tmp_path / "root", tmp_path / "records"
     deep = "x/" * 100 + "é" * 60

@@ -333,6 +333,42 @@ async def test_a_link_in_place_of_an_environments_interpreter_shows_nothing(live
 
 
 @contained
+async def test_links_in_place_of_an_interpreter_may_lead_in_a_circle(live: Live) -> None:
+    (live.root / ".venv" / "bin").mkdir(parents=True)
+    (live.root / ".venv" / "bin" / "python").symlink_to("python")
+    live.variables["PATH"] = f"{live.root}/.venv/bin:{live.variables['PATH']}"
+    named = Grants(commands=(f"{live.root}/.venv/bin/python -m pytest",))
+    assert (await live.once("echo in", named)).output == "in\n"
+
+
+@contained
+async def test_what_a_command_makes_look_like_a_repository_shows_nothing(live: Live) -> None:
+    data = live.home / "other" / ".git"
+    data.mkdir(parents=True)
+    for name in ("HEAD", "description"):
+        (data / name).write_text("secret")
+    await live.once(f"echo x > HEAD; echo {data} > commondir")
+    assert "No such file" in (await live.once(f"cat {data}/description")).output
+
+
+@contained
+async def test_no_link_in_a_folder_of_the_room_leads_what_mounts_the_next_one_out(tmp_path: Path, kind: str) -> None:
+    live = live_at(tmp_path, kind)
+    root, victim = live.home / "projects" / "work", live.home / "victim"
+    for folder in (root, victim, live.home / ".config" / "git"):
+        folder.mkdir(parents=True)
+    (live.home / ".config" / "git" / "config").write_text("")
+    found = mounter(kind)
+    rooms = MountedLiveRooms(root, live.state / "rooms", lambda: live.variables, programs=lambda _: [found])
+    out = f"{'../' * len(live.home.parts)}oldroot{victim}"  # where bubblewrap has everything while it mounts
+    async with rooms.open(Grants()) as room:
+        for command in (f"for one in .config projects; do mv ~/$one ~/x; ln -s {out} ~/$one; done; pwd", "pwd"):
+            done = await room.processes.run(command, cwd=root, environment=live.variables, token="t")
+            assert done.output.endswith(f"{root}\n")
+    assert list(victim.iterdir()) == []
+
+
+@contained
 async def test_a_workspace_that_holds_the_home_folder_is_no_room(live: Live, tmp_path: Path) -> None:
     rooms = MountedLiveRooms(tmp_path, live.state / "rooms", lambda: live.variables)
     assert "holds your home folder" in await rooms.hindrance()

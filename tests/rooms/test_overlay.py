@@ -14,6 +14,7 @@ import pytest
 
 from donewhen.ports import Laid, Processes
 from donewhen.workspace.processes.running import SystemProcesses
+from donewhen.workspace.rooms.home import toolchains
 from donewhen.workspace.rooms.mounting import Bubblewrap, Mounter, mounters
 from donewhen.workspace.rooms.opening import memory_folder
 from donewhen.workspace.rooms.showing import RoomSpec
@@ -52,6 +53,31 @@ async def test_what_is_not_the_workspaces_is_out_of_sight_or_read_only(site: Sit
             assert said in (await site.run(room, command)).output, command
     assert not (site.root.parent / "beside").exists()
     assert not (Path(site.variables["HOME"]) / "new").exists()
+
+
+async def test_what_is_compiled_in_a_room_goes_with_it(site: Site) -> None:
+    (site.root / "one.py").write_text("")
+    async with site.rooms.open(site.workspace, []) as room:
+        result = await site.run(room, f"'{sys.executable}' -m py_compile one.py && env | grep ^PYTHONPYCACHEPREFIX")
+        assert result.passed, result.output
+        assert result.output == f"PYTHONPYCACHEPREFIX={site.state}/pycache\n"
+    assert list((site.state / "pycache").iterdir()) == []
+
+
+def test_programs_of_a_home_that_a_link_leads_to_are_shown(tmp_path: Path) -> None:
+    home, link = tmp_path / "var" / "home", tmp_path / "home"
+    (home / "tools" / "bin").mkdir(parents=True)
+    (home / "go").mkdir()
+    link.symlink_to(home)
+    variables = {"HOME": str(link), "PATH": f"{link}/tools/bin:/usr/bin", "GOPATH": f"{link}/go"}
+    assert toolchains(home, variables) == (home / "go", home / "tools")
+
+
+async def test_the_home_folder_may_be_a_temporary_one(site: Site) -> None:
+    site.variables["HOME"] = "/tmp"  # as in containers
+    async with site.rooms.open(site.workspace, []) as room:
+        assert room.same_place
+        assert (await site.run(room, "echo x > ~/new && cat /tmp/new")).output == "x\n"
 
 
 async def test_files_of_another_owner_are_found_and_are_those_that_no_room_changes(site: Site) -> None:

@@ -24,3 +24,12 @@ def test_a_sweep_never_takes_a_folder_that_is_being_made(tmp_path: Path) -> None
     with ThreadPoolExecutor(8) as threads:
         assert all(threads.map(taken, range(400)))
     assert remains(rooms) == []
+
+
+def test_a_room_closes_though_its_folder_was_moved_away(tmp_path: Path) -> None:
+    room = RoomFolder(tmp_path / "state" / "rooms")
+    (tmp_path / "state").rename(tmp_path / "moved")
+    room.close()
+    assert not (tmp_path / "state").exists()
+    sweep(tmp_path / "moved" / "rooms")
+    assert remains(tmp_path / "moved" / "rooms") == []

@@ -35,9 +35,16 @@ def toolchains(home: Path, variables: Mapping[str, str]) -> tuple[Path, ...]:
 def led_to(hidden: Path, variables: Mapping[str, str]) -> tuple[Path, ...]:
     """The folders below one that a room hides to which PATH and the variables of toolchains lead, outermost first, and
     the installations behind virtual environments on PATH."""
-    named = [Path(value) for name in _PREFIXES if (value := variables.get(name))]
-    entries = [entry for entry in map(Path, variables.get("PATH", "").split(os.pathsep)) if entry.is_absolute()]
-    behind = [(entry / "python").resolve() for entry in entries]
+    home = home_of(variables)
+    beyond = os.path.realpath(home or "/")
+
+    def unlinked(place: Path) -> Path:
+        """HOME may lead through a link, and what is hidden is hidden where that leads."""
+        return beyond / place.relative_to(home) if home is not None and place.is_relative_to(home) else place
+
+    named = [unlinked(Path(value)) for name in _PREFIXES if (value := variables.get(name))]
+    entries = [unlinked(Path(entry)) for entry in variables.get("PATH", "").split(os.pathsep) if entry.startswith("/")]
+    behind = [Path(os.path.realpath(entry / "python")) for entry in entries]  # links may lead in a circle
     entries += [program.parent for program in behind if _is_interpreter(program)]
     for entry in entries:
         # A tool's libraries are next to its folder of programs.
@@ -67,7 +74,7 @@ def installations(program: Path, root: Path) -> tuple[Path, ...]:
     """The folders that a program needs to run: those of its installation, or of its virtual environment and of the
     interpreter behind that. `root` is the workspace, in which anybody may have made a link."""
     found: list[Path] = []
-    behind = program.resolve()
+    behind = Path(os.path.realpath(program))
     trusted = not program.is_relative_to(root) or _is_interpreter(behind)
     for one in dict.fromkeys((program, behind) if trusted else (program,)):
         beside = one.parent.parent

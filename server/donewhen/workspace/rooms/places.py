@@ -51,7 +51,7 @@ class RoomFolder:
     def close(self) -> None:
         try:
             remove(self.folder)
-            with _alone(self._rooms):
+            with contextlib.suppress(OSError), _alone(self._rooms):  # what is left, the next room removes
                 _take_away(self.folder)
         finally:
             os.close(self._lock)
@@ -127,7 +127,8 @@ def _take_away(folder: Path) -> None:
     something into it. While anything is left of the folder, a later sweep tries again."""
     remove(folder)
     file = folder.with_suffix(_LOCK)
-    alone = _places_in(file) - _held(folder.parent, but=file)
+    alone = _places_in(file)
+    alone -= _held(folder.parent, but=file) if alone else set()
     for root, path in sorted(alone, key=lambda one: one[1].count("/"), reverse=True):  # one may be in another one
         if has_real_folders(Path(root), path):
             with contextlib.suppress(OSError):
@@ -144,9 +145,11 @@ def _held(rooms: Path, but: Path | None = None) -> set[tuple[str, str]]:
 
 
 def _places_in(file: Path) -> set[tuple[str, str]]:
-    with contextlib.suppress(OSError, ValueError):
-        return {(root, path) for root, path in map(json.loads, read_text(file).splitlines())}
-    return set()
+    found = set[tuple[str, str]]()
+    with contextlib.suppress(OSError, ValueError):  # where the disk was full, the last line may be broken off
+        for root, path in map(json.loads, read_text(file).splitlines()):
+            found.add((root, path))
+    return found
 
 
 def _may_be_made(place: Path) -> bool:

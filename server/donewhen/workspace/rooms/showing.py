@@ -90,7 +90,10 @@ def shape_of(
     made += [Mount("empty", place, size=_SMALL) for place in outer]
     covered = [mount.place for mount in made if mount.kind != "vain"]
     made += [_scratch_overlay(place) for one in (*temporary(), *outer) for place in led_to(one, variables)]
-    made += [Mount("seen", place) for place in _around(root, grants, covered)]
+    for place in _around(root, grants, covered):
+        # A check may compile something, for example, and then write into a folder that it was only shown.
+        scratch = spec.tree == "layered" and place in grants.reads and is_folder(place)
+        made.append(_scratch_overlay(place) if scratch else Mount("seen", place))
     made += _files_of_keys(variables) if spec.contained else []
     made += [Mount("written", place) for place in grants.writes if is_there(place) and not place.is_relative_to(root)]
     for file in grants.copied:
@@ -108,7 +111,9 @@ def shape_of(
     temporary_folder = {} if own else {"TMPDIR": "/tmp"}  # noqa: S108  # its own
     memory = (grants.limits.memory or most_memory()) // 4 if spec.contained else 0
     within = root if spec.tree == "live" else None
-    return Shape(folder, tuple(made), grants.network, temporary_folder, grants.namespaces, memory, within)
+    return Shape(
+        folder, tuple(_pinned(made, root)), grants.network, temporary_folder, grants.namespaces, memory, within
+    )
 
 
 def temporary() -> list[Path]:
@@ -129,10 +134,28 @@ def homes_of(variables: Mapping[str, str]) -> tuple[Path, ...]:
 def _own(place: Path, folder: Path) -> Mount:
     """A folder of the room at that place, for as long as the room is open."""
     own = folder / "own" / re.sub(r"\W+", "-", str(place)).strip("-")
-    own.mkdir(parents=True)
+    own.mkdir(parents=True, exist_ok=True)  # HOME may be a temporary folder
     with contextlib.suppress(OSError):
         own.chmod(stat.S_IMODE(place.stat().st_mode) | 0o700)
     return Mount("written", place, own)
+
+
+def _pinned(mounts: Iterable[Mount], root: Path) -> list[Mount]:
+    """Those mounts, with the folders between a folder of the room and what is mounted in it mounted over themselves:
+    else one command could put a link in their place, and what mounts for the next would follow it, even out of the
+    room. What is mounted in the workspace has its own such folders (`guarding`)."""
+    made, outer = list[Mount](), list[Mount]()
+    for mount in mounts:
+        if mount.place == root or not mount.place.is_relative_to(root):
+            own = next((one for one in reversed(outer) if mount.place.is_relative_to(one.place)), None)
+            if own is not None and own.source is not None:
+                for name in reversed(mount.place.relative_to(own.place).parents[:-1]):
+                    (own.source / name).mkdir(parents=True, exist_ok=True)
+                    made.append(Mount("written", own.place / name, own.source / name))
+                    outer.append(made[-1])
+            outer.append(mount)
+        made.append(mount)
+    return made
 
 
 def _of_home(home: Path, variables: Mapping[str, str]) -> list[Mount]:
@@ -184,8 +207,10 @@ def _around(root: Path, grants: Grants, covered: Sequence[Path]) -> Iterable[Pat
 
 def _repository(root: Path) -> tuple[Path, ...]:
     """What git needs of a repository that is around the workspace, or keeps its data elsewhere."""
-    top = next((one for one in (root, *root.parents) if git_folders(one)), None)
-    if top is None:
+    own = root / ".git"
+    top = next((one for one in ((root, *root.parents) if is_there(own) else root.parents) if git_folders(one)), None)
+    # Nobody makes a file `.git` in a room. What else names folders of git's data may have been written in one.
+    if top is None or (top == root and is_folder(own)):
         return ()
     return (*([top] if top != root else []), *(one for one in git_folders(top) if one != top / ".git"))
 
