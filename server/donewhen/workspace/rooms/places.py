@@ -31,6 +31,8 @@ from donewhen.workspace.shielding import shielded
 ALONE = "alone"
 """The file whose lock lets one in."""
 _LOCK = ".lock"
+_GONE = ".gone"
+"""What is only to be removed, by whoever comes: nobody else waits for that."""
 _COMMONDIR = "commondir"
 _PATIENCE, _PAUSE = 60.0, 0.002
 
@@ -47,6 +49,7 @@ class RoomFolder:
             self._lock = open_lock_file(self.folder.with_suffix(_LOCK))
             try_lock(self._lock)
             self.folder.mkdir(mode=0o700)
+        _remove_gone(rooms)
 
     def close(self) -> None:
         try:
@@ -95,6 +98,7 @@ def sweep(rooms: Path) -> None:
         if rooms.is_dir():
             with _alone(rooms):
                 _sweep(rooms)
+            _remove_gone(rooms)
 
 
 @contextmanager
@@ -122,10 +126,16 @@ def _sweep(rooms: Path) -> None:
                 os.close(lock)
 
 
+def _remove_gone(rooms: Path) -> None:
+    for folder in rooms.glob(f"*{_GONE}"):
+        remove(folder)
+
+
 def _take_away(folder: Path) -> None:
-    """Removes a room's folder, and what it held in the workspace and no other room holds, unless somebody has put
-    something into it. While anything is left of the folder, a later sweep tries again."""
-    remove(folder)
+    """Puts a room's folder aside to be removed, and removes what it held in the workspace and no other room holds,
+    unless somebody has put something into it. Where the folder can't be moved, a later sweep tries again."""
+    with contextlib.suppress(OSError):
+        folder.rename(folder.with_suffix(_GONE))
     file = folder.with_suffix(_LOCK)
     alone = _places_in(file)
     alone -= _held(folder.parent, but=file) if alone else set()
