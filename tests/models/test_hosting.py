@@ -96,12 +96,13 @@ async def test_a_host_that_ended_while_idle_is_replaced_unnoticed() -> None:
         assert (await host.ask(CALL)).message.text == "hello"
 
 
-async def test_a_listener_that_fails_ends_its_own_call_only() -> None:
+@pytest.mark.parametrize("kind", [RuntimeError, TimeoutError])
+async def test_a_listener_that_fails_ends_its_own_call_only(kind: type[Exception]) -> None:
     def broken(_: str) -> None:
-        raise RuntimeError("the view is gone")
+        raise kind("the view is gone")
 
     async with stub("begins") as (host, _):
-        with pytest.raises(RuntimeError, match="the view is gone"):
+        with pytest.raises(kind, match="the view is gone"):
             await host.ask(CALL, broken)
         assert (await host.ask(CALL)).message.text == "hello"
 

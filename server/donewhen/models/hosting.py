@@ -16,7 +16,7 @@ from donewhen.core.errors import ModelFailed
 from donewhen.installation import how_to_get
 from donewhen.models.keys import without_keys
 from donewhen.models.protocol import Answered, Call, CallFailed, Failure, answered_in, call_out, line
-from donewhen.models.silence import limited_silence
+from donewhen.models.silence import Silence, limited_silence
 from donewhen.ports import Processes, ProcessResult
 
 COMMAND = (sys.executable, "-P", "-m", "donewhen.models.host")
@@ -109,7 +109,7 @@ async def _bounded(seconds: float, session: _Session, between: float = 0.0) -> A
     try:
         async with limited_silence(seconds, between) as heard:
             yield heard
-    except TimeoutError:
+    except Silence:
         silent = ModelFailed("the model host doesn't answer; it was ended")
         session.end(silent)
         raise silent from None

@@ -7,9 +7,13 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
 
+class Silence(TimeoutError):
+    """Nothing was heard for too long."""
+
+
 @asynccontextmanager
 async def limited_silence(first: float, between: float) -> AsyncGenerator[Callable[[], None]]:
-    """Raises TimeoutError where nothing is heard for `first` seconds, or for `between` seconds after something was,
+    """Raises Silence where nothing is heard for `first` seconds, or for `between` seconds after something was,
     which is told by calling what it gives."""
     seconds = first
     timeout = asyncio.timeout(first)
@@ -24,4 +28,4 @@ async def limited_silence(first: float, between: float) -> AsyncGenerator[Callab
         async with timeout:
             yield heard
     except TimeoutError as error:
-        raise (TimeoutError(f"sent nothing for {seconds:.0f} s") if timeout.expired() else error) from None
+        raise (Silence(f"sent nothing for {seconds:.0f} s") if timeout.expired() else error) from None
