@@ -1,8 +1,8 @@
 """pygls' protocol, corrected: every request is answered once, by a code and a message.
 
-Each override here works around a defect of pygls 2.1; docs/upstream.md describes each defect and
-what pygls could change. Everything else is pygls' own: registry, typed messages, documents, progress, cancellation.
-Each message becomes a task; tasks begin in the order in which their messages came.
+Each override here works around a defect of pygls 2.1; docs/upstream.md describes each defect and what pygls could
+change. Everything else is pygls' own: registry, typed messages, documents, progress. Each message becomes a task; tasks
+begin in the order in which their messages came.
 """
 
 from __future__ import annotations

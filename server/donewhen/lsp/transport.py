@@ -1,8 +1,8 @@
 """How messages travel: standard streams, or one client at a time on a loopback port.
 
-The standard streams have one thread each for reading and
-writing, because no event loop can wait for a pipe, a file and a console alike on every platform. The threads touch only
-their descriptor, their queue and the loop's thread-safe entry; neither shares a pool with any other work.
+The standard streams have one thread each for reading and writing, because no event loop can wait for a pipe, a file and
+a console alike on every platform. The threads touch only their descriptor, their queue and the loop's thread-safe
+entry; neither shares a pool with any other work.
 """
 
 from __future__ import annotations
