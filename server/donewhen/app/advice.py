@@ -61,7 +61,7 @@ async def adviser(
     root: Path, settings: Settings, context: WorkspaceContext | None = None, known: KnownFacts | None = None
 ) -> AsyncGenerator[ModelAdviser | None]:
     """The judge's model, else the agent's, else None: a model that wasn't configured is never asked. Raises UsageError
-    if models aren't installed, or if the name is not one of a model."""
+    if models aren't installed, or if it can't be the name of a model."""
     name = settings.adviser
     if name is None:
         yield None

@@ -404,7 +404,7 @@ BETTER = (
     ),
     (r"No space left|max_user_namespaces", "`sudo sysctl user.max_user_namespaces=10000`"),
     (r"home folder", "open the project's own folder"),
-    (r"is mounted in the workspace", "unmount it while a run completes"),
+    (r"is mounted in the workspace", "unmount it until the run has completed"),
     (r"is a link", "replace the link with the folder itself"),
     (r"this system", "work on Linux, such as in WSL, a dev container or a virtual machine"),
 )

@@ -1,4 +1,4 @@
-"""`doctor`: what is installed and available here, and how to get the rest."""
+"""`doctor`: prints what `app/doctor.py` found, for people or as JSON."""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ async def _advice(
     call: Call, ask: Callable[[Adviser], Awaitable[Sequence[T]]], *, purpose: str = "", failed: str
 ) -> AskedAdvice[T]:
     """What the configured model says. That it can't be asked is reported, and so is the cost, even of calls that
-    failed. Raises UsageError for a name that is not one of a model."""
+    failed. Raises UsageError for what can't be the name of a model."""
     spent: Usage | None = None
     try:
         async with call.services.open_adviser(call.root, call.settings, WorkspaceContext()) as adviser:
@@ -198,7 +198,7 @@ async def _advice(
             return AskedAdvice(said, adviser.model, spent)
     except DoneWhenError as error:
         if isinstance(error, UsageError) and error.lacks == "model":
-            raise  # the name is wrong: nothing is drafted on a slip
+            raise  # the name is mistyped: nothing is drafted before that is corrected
         call.terminal.message(f"donewhen: warning: {failed}: {error}")
         return AskedAdvice(spent=spent)
 

@@ -52,7 +52,10 @@ _OWN = {
             "print what a run changed (by default the newest one), and what has changed since",
         ),
         "report": ("record_commands.report", "print the receipt of a run (by default the newest one)"),
-        "gc": ("collecting.collect", "remove old runs from the record and pack what remains; --keep RUN keeps one"),
+        "gc": (
+            "collecting.collect",
+            "remove old runs from the record and free their disk space; --keep RUN keeps one",
+        ),
     },
     MANY: {},
     PROGRAMS: {

@@ -1,4 +1,5 @@
-"""What workers and people return: claims, usage, interrupts. None of it is evidence (invariant 3)."""
+"""What workers and people return: claims, usage, interrupts; and what is known of a model and its price. None of it is
+evidence (invariant 3)."""
 
 from __future__ import annotations
 

@@ -374,7 +374,7 @@ class Runs(Protocol):
         ...
 
     async def collect(self, policy: Retention, *, dry_run: bool = False) -> Collected:
-        """Removes the ended runs that the policy doesn't keep, and gives their room back. Never touched: what is open,
+        """Removes the ended runs that the policy doesn't keep, and frees their disk space. Never touched: what is open,
         the newest run and the newest check of each goal, what a person keeps. Raises LedgerUnavailable."""
         ...
 

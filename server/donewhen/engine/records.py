@@ -1,4 +1,4 @@
-"""Reads runs from the ledger, whoever owns them: states, views, iterations, files as they were."""
+"""Reads runs from the ledger, whoever owns them: states, iterations, files as they were."""
 
 from __future__ import annotations
 

@@ -152,11 +152,11 @@ class Registry:
         return self._view_in(self._watcher.present(state) if self._watcher is not None else None, state, live)
 
     def _view_in(self, present: Present | None, state: RunState, live: Live) -> RunView:
-        """The run in a workspace that was looked at, or not, and whether it is to be had (`RunView.take_over`)."""
+        """The run in a workspace that was looked at, or not, and whether it can be taken over (`RunView.take_over`)."""
         if present is not None and self._says_the_same(state, present):
             present = Present(state.revision)
         owned, uri = state.run_id in self.active, self._goal_uri(state)
-        return RunView(state, live, uri, owned, present, take_over=self._is_to_be_had(state))
+        return RunView(state, live, uri, owned, present, take_over=self._can_be_taken_over(state))
 
     def _goal_uri(self, state: RunState) -> str | None:
         return (self.setup.root / state.goal.path).as_uri() if state.goal.path is not None else None
@@ -172,7 +172,7 @@ class Registry:
         except GoalFileError:
             return False
 
-    def _is_to_be_had(self, state: RunState) -> bool:
+    def _can_be_taken_over(self, state: RunState) -> bool:
         if state.active and state.mode == "pursue" and state.run_id not in self.elsewhere:
             owner = self.setup.lock.owner()
             if owner is not None and owner.run_id == state.run_id:

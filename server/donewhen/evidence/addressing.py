@@ -51,7 +51,7 @@ _SAY = (
     r"(?<!not\s)(?<!n.t\s)(?<!never\s)(?<!can\s)(?<!may\s)(?<!could\s)\b(?:mark|consider|treat|report|declare|accept"
     r"|deem|record|approve|answer|respond|reply|output|say|conclude|give)"
 )
-# Who gives a choice, or states a condition, tells nobody what to find.
+# A text that offers a choice, or states a condition, doesn't tell anybody what to find.
 _NO_CHOICE = (
     r"(?!\W{1,12}(?:only|when|once|until|unless|if|after)\b)(?![^.!?]{0,50}(?:\b(?:unmet|unverified|not.met|only.if"
     r"|if.the.evidence)\b|(?:\bor\b|[/|]|\belse\b)[\s\"'*]{0,4}(?:not?|false|fail\w*|in\w+|wrong|rejected)\b))"

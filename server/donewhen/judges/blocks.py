@@ -42,7 +42,7 @@ LARGEST_FILE = 400_000
 
 
 Kind = Literal["response", "check", "editor", "diff", "named", "changed", "command", "other"]
-"""The most telling first: what there is no room for is left out from the last."""
+"""The most telling first: what doesn't fit is left out, the last first."""
 _ORDER: tuple[Kind, ...] = get_args(Kind)
 SMALLEST_BODY = 200
 FRAME = 150

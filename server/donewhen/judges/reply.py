@@ -27,11 +27,12 @@ _NOTHING = re.compile(
 )
 """What a judge says of one requirement where nothing is missing: not a word more, as `all but R1 is met` says more."""
 _SAYS_NOTHING = re.compile(r"\W*(?:\Z|(?:none|nothing|nil|null|no|all|every\w*|n/?a)\b)", re.IGNORECASE)
-"""How a text begins by which a judge says of all requirements that nothing is missing: each of them says for itself."""
+"""How a text begins by which a judge says of all requirements that nothing is missing: each has its own
+`missing` for that."""
 
 
 class Reply(BaseModel):
-    """An object that a model must give exactly so."""
+    """A JSON object that a model must give exactly as declared: no other keys, nothing coerced."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -152,7 +153,7 @@ def read_verdict(value: Mapping[str, Any], citable: Citable) -> ReadVerdict:
 
 def _read_entry(key: str, entry: _Entry, citable: Citable, faults: dict[str, str]) -> RequirementVerdict:
     """The finding with real ids of evidence. `met` without usable citations, or where something stands against it,
-    becomes `unverified`, with a fault; so does nothing else, but evidence that does not exist is a fault."""
+    becomes `unverified`, with a fault; any other status stays; evidence that does not exist is a fault."""
     missing = "" if _NOTHING.fullmatch(entry.missing.strip()) else entry.missing.strip()
     reason, cited = entry.reason.strip(), tuple(dict.fromkeys(entry.evidence_ids))
     fault = citable.fault(cited)

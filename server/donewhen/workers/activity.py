@@ -1,4 +1,4 @@
-"""Turns a program's output into the one line that says what a worker is doing now."""
+"""What is shown of a worker's program while it runs, as plain text, and the room of its turn."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class AgentSession:
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """A line that is none of the agent's reports; shown where it fails."""
+    """A line that is not one of the agent's reports; shown if the agent fails."""
 
     text: str
 

@@ -2,7 +2,7 @@
 repository has is borrowed and not kept again.
 
 A tree is kept in one transaction with all that it needs, and what no needed tree holds is removed in another: whatever
-the moment at which either is cut off, nothing that is needed is lost. The file gives its free room back to the disk.
+the moment at which either is cut off, nothing that is needed is lost. The file gives free space back to the disk.
 
 git is asked for what is borrowed, with a configuration of ours, and nothing is ever written to the user's store. It
 also reads the packs in which earlier versions kept content.
@@ -37,9 +37,9 @@ _CACHED_KB = 65_536
 _WAITS = 60.0
 """Seconds for which another process may be at work in the file."""
 _AT_ONCE = 500
-"""Ids in one question."""
+"""Ids in one query."""
 _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n[gc]\n\tauto = 0\n"
-# Full vacuum: what was removed makes the file smaller. `user_version` counts how often that was.
+# Full vacuum: what was removed makes the file smaller. `user_version` counts how often content was removed.
 _SCHEMA = """
 PRAGMA auto_vacuum = FULL;
 BEGIN IMMEDIATE;
@@ -171,7 +171,7 @@ class ObjectStore:
 
     @contextlib.contextmanager
     def _changing(self) -> Generator[sqlite3.Connection]:
-        """One transaction, which nobody else changes anything beside."""
+        """One transaction, during which nobody else writes."""
         with self._open() as database, database:  # which ends it
             # What fits there keeps nobody from reading until it is written.
             database.execute(f"PRAGMA cache_size = -{_CACHED_KB}")
@@ -187,8 +187,9 @@ class ObjectStore:
         except sqlite3.OperationalError as error:
             helps = "free some space, correct the permissions, or try again"
             if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
-                helps = "another process keeps some there for long; try again once it is done"
-            raise WorkspaceError(f"checkpoints can't be kept in {self._file} ({error}): {helps}") from error
+                helps = "another process has been writing there for over a minute; try again once it is done"
+            why = f"the checkpoints in {self._file} can't be read or written ({error})"
+            raise WorkspaceError(f"{why}: {helps}") from error
         except sqlite3.Error as error:
             raise WorkspaceError(
                 f"{self._file} is damaged ({error}), so its checkpoints are lost: move it away to go on"
@@ -291,7 +292,7 @@ def _removals(database: sqlite3.Connection) -> int:
 
 
 def _rows(database: sqlite3.Connection, columns: str, names: Iterable[bytes]) -> Iterator[tuple[bytes, Kind, bytes]]:
-    """These columns of the objects that are kept of these ids."""
+    """These columns of the objects with these ids, as far as they are kept."""
     every = list(names)
     for start in range(0, len(every), _AT_ONCE):
         some = every[start : start + _AT_ONCE]

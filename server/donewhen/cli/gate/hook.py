@@ -103,7 +103,8 @@ async def _unread(call: Call, named: str | None, sent: dict[str, Any], wrong: st
 
 
 async def _held_unread(call: Call, sent: dict[str, Any], wrong: str) -> str | None:
-    """What the agent is told; None where it may stop: it was told before, which its run says from now on."""
+    """What the agent gets to read; None if it may stop, because it was held once already,
+    which its run says from then on."""
     placed = await _placed(call, folders_of(sent))
     if placed is None:
         return None
@@ -163,7 +164,7 @@ async def _looked(call: Call, asked: HookCall) -> Found:
 
 async def _placed(call: Call, folders: tuple[str, ...], *, begins: bool = False) -> tuple[Call, str] | None:
     """The workspace that the agent works in, and its goal; None where there is none, or several to choose from.
-    `begins`: a session does."""
+    `begins`: a session begins."""
     environ = call.terminal.environ
     if getattr(call.arguments, "workspace", None) or environ.get("DONEWHEN_WORKSPACE"):
         goal = await _goal_of(call, begins=begins)

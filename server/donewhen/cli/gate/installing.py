@@ -52,24 +52,24 @@ async def uninstall(call: Call) -> int:
     return 0 if await _written(call, file, before, after) else 1
 
 
-Settings = dict[str, Any]
+HookFile = dict[str, Any]
 """What an agent's file of settings holds: lists of `hooks`, by events, among others."""
 
 
-def with_hooks(settings: Settings, form: Form, command: str) -> Settings:
+def with_hooks(settings: HookFile, form: Form, command: str) -> HookFile:
     """The settings with the gate's hooks as the last ones of their events."""
     entry = {key: command if value == COMMAND else value for key, value in form.entry.items()}
     item = {"hooks": [entry]} if form.wrapped else entry
-    hooks: Settings = settings.get("hooks", {})
+    hooks: HookFile = settings.get("hooks", {})
     added = {event: [*hooks.get(event, ()), item] for event in form.names.values()}
     return {**(settings or form.base), "hooks": {**hooks, **added}}
 
 
-def without_hooks(settings: Settings, form: Form) -> Settings:
+def without_hooks(settings: HookFile, form: Form) -> HookFile:
     """The settings without the gate's hooks, whichever of the agents that read this file they were written for, and
     without what is empty then."""
     ours = [f"gate --agent {one.name}" for one in FORMS.values() if one.project == form.project]
-    left: Settings = {}
+    left: HookFile = {}
     for event, known in settings.get("hooks", {}).items():
         if not isinstance(known, list):  # an option of the agent's own, such as Gemini's `enabled`
             left[event] = known
@@ -83,7 +83,7 @@ def without_hooks(settings: Settings, form: Form) -> Settings:
     return {key: value for key, value in settings.items() if key != "hooks"}
 
 
-def _settings_in(form: Form, file: Path, text: str, by_hand: str) -> Settings:
+def _settings_in(form: Form, file: Path, text: str, by_hand: str) -> HookFile:
     """Raises UsageError for what is not such settings, and for a file with comments: they would be lost."""
     try:
         settings: Any = json.loads(text) if text.strip() else {}
@@ -92,14 +92,14 @@ def _settings_in(form: Form, file: Path, text: str, by_hand: str) -> Settings:
             f"{file} can't be changed: it is not plain JSON ({wrong}). If it is broken, fix it, and try again; if it "
             f"has comments, {by_hand}"
         ) from wrong
-    hooks: Any = cast("Settings", settings).get("hooks", {}) if isinstance(settings, dict) else None
-    known = cast("Settings", hooks) if isinstance(hooks, dict) else None
+    hooks: Any = cast("HookFile", settings).get("hooks", {}) if isinstance(settings, dict) else None
+    known = cast("HookFile", hooks) if isinstance(hooks, dict) else None
     if known is None or not all(isinstance(known.get(event, []), list) for event in form.names.values()):
-        raise UsageError(f"{file} can't be changed: `hooks` must be an object of lists: fix it, and try again")
-    return cast("Settings", settings)
+        raise UsageError(f"{file} can't be changed: `hooks` must be an object of lists. Fix it, and try again")
+    return cast("HookFile", settings)
 
 
-def _text_of(settings: Settings, before: str) -> str:
+def _text_of(settings: HookFile, before: str) -> str:
     """The settings as text, indented as they were."""
     found = _INDENT.search(before)
     return json.dumps(settings, indent=found[1] if found else 2, ensure_ascii=False) + "\n"
@@ -158,14 +158,14 @@ async def _written(call: Call, file: Path, before: str, after: str) -> bool:
             call.terminal.message("nothing was changed")
             return False
     try:
-        _write_whole(file, after)
+        _write_hooks(file, after)
     except (OSError, UnicodeEncodeError) as error:
         raise UsageError(f"{file} can't be written ({error}): nothing was changed") from error
     call.terminal.message(f"wrote {file}" if after else f"removed {file}, which held nothing else")
     return True
 
 
-def _write_whole(file: Path, text: str) -> None:
+def _write_hooks(file: Path, text: str) -> None:
     """Whole or not at all; a link stays one."""
     if not text:
         file.unlink(missing_ok=True)

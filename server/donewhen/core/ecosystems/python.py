@@ -161,7 +161,7 @@ _PYTEST_PLUGINS = {
 
 
 _PROGRAMS = globs("build twine mkdocs sphinx poetry uv")
-"""Whose modules are called like their distributions, besides the tools below."""
+"""Programs whose module has the name of its distribution, besides the tools below."""
 _NAMING = re.compile(r"(?:--?[\w-]+=|-p)?(?P<name>\w+)(?P<rest>(?:\.\w+)*)(?:[:/].*)?")
 
 
@@ -176,7 +176,7 @@ def _named_by(command: str, module: str) -> bool:
 
 
 def _is_known(module: str) -> bool:
-    """Whether we know whose distribution brings it: what else is called like it at an index is anybody's."""
+    """Whether we know which distribution provides it: anybody may have registered any other name at an index."""
     of_tools = (name for tool in TOOLS if tool.install == pip(tool.name) for name in tool.names)
     plugin = module.replace("_", "-") in _PYTEST_PLUGINS.values()
     return module in _DISTRIBUTIONS or module in _PROGRAMS or plugin or module in of_tools

@@ -120,7 +120,7 @@ def _bytes(text: str) -> int:
 
 
 PERSON = "## What the person said"
-OPEN = "## What failed, and did not go well since"
+OPEN = "## What failed, and has not succeeded since"
 DONE = "## What you did, and how it ended last"
 
 KEPT = {OPEN: 60, DONE: 200}

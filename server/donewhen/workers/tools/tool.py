@@ -218,11 +218,11 @@ def _check_value(name: str, value: Any, wanted: Mapping[str, Any]) -> None:
         raise WrongArguments(f"`{name}` should be a JSON {kind}; it is {_value_text(value)}")
     if isinstance(choices, list) and value not in choices:
         known = ", ".join(map(str, cast("list[Any]", choices)))
-        raise WrongArguments(f"`{name}` is one of {known}; it is {_value_text(value)}")
+        raise WrongArguments(f"`{name}` should be one of {known}; it is {_value_text(value)}")
     if number and isinstance(least, int | float) and value < least:
         raise WrongArguments(f"`{name}` should be at least {least:g}; it is {_value_text(value)}")
     if isinstance(value, str) and wanted.get("minLength") and not value.strip():
-        raise WrongArguments(f"the {name} is empty: send what is to be done")
+        raise WrongArguments(f"the {name} is empty: send a {name}")
     if isinstance(value, str) and value != value.encode(errors="ignore").decode():
         raise WrongArguments(f"`{name}` holds half a surrogate pair: send whole Unicode characters")
 

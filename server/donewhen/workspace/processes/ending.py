@@ -1,4 +1,4 @@
-"""Ends processes, and hears that one has ended that this one did not start."""
+"""Ends processes, and waits for the end of one that this process did not start."""
 
 from __future__ import annotations
 

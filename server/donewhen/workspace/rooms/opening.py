@@ -1,4 +1,4 @@
-"""The one way into a room: by the first program, and with the first folder, by which one opens here."""
+"""The one way into a mounted room: with the first program, and in the first folder, that work here."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from donewhen.workspace.rooms.guarding import Guarded
 from donewhen.workspace.rooms.limits import RoomWatch, control_group
 from donewhen.workspace.rooms.mounting import LAYERS, Inside, Mounter, mounters, sources
 from donewhen.workspace.rooms.places import RoomFolder, place_in
-from donewhen.workspace.rooms.showing import RoomSpec, homes_of, shape_of
+from donewhen.workspace.rooms.showing import RoomSpec, homes_of, room_shape
 from donewhen.workspace.shielding import shielded
 
 PATIENCE = 10.0
@@ -41,7 +41,7 @@ if [ "$left" ]; then
 fi
 ulimit -c 0; { ulimit -u "$0" || ulimit -p "$0"; } 2>/dev/null; exec "$@"
 """
-"""What every command begins with that is contained: it compares what the kernel says is mounted in the workspace with
+"""What every contained command begins with: it compares what the kernel says is mounted in the workspace with
 what is to be there. `$0` is the limit for processes, then come the number of mounts and each as `mounting.sources` has
 it, then the command. It starts no other program: PATH may lead into the workspace."""
 
@@ -111,7 +111,7 @@ class Opener:
         """What runs commands in it. `closing` gets what is to be done when it closes."""
         if why := self._unfit(spec):
             raise WorkspaceError(why)
-        shape = shape_of(spec, taken, self._variables(), self._guarded, closing)
+        shape = room_shape(spec, taken, self._variables(), self._guarded, closing)
         if not spec.contained:
             return Inside(self._outside, mounter, shape)
         limits = spec.grants.limits

@@ -29,10 +29,10 @@ from donewhen.workspace.locks import open_lock_file, try_lock
 from donewhen.workspace.shielding import shielded
 
 ALONE = "alone"
-"""The file whose lock lets one in."""
+"""The file that is locked by whoever changes something here."""
 _LOCK = ".lock"
 _GONE = ".gone"
-"""What is only to be removed, by whoever comes: nobody else waits for that."""
+"""The suffix of what is still to be removed, by whoever comes next; nobody else waits for it."""
 _COMMONDIR = "commondir"
 _PATIENCE, _PAUSE = 60.0, 0.002
 
@@ -60,9 +60,9 @@ class RoomFolder:
             os.close(self._lock)
 
     def hold(self, root: Path, path: str) -> bool:
-        """Holds the place of something that is missing at a path of the workspace, as long as this room is open; no if
-        the person has something there, or if nobody can make anything there. In place of git's `commondir`, a file,
-        nothing is made: if a command makes it, it is removed. Raises OSError."""
+        """Holds the place of something that is missing at a path of the workspace, as long as this room is open;
+        False if the person has something there, or if nobody can make anything there. In place of git's `commondir`, a
+        file, nothing is made: if a command makes it, it is removed. Raises OSError."""
         place = root / path
         if not _may_be_made(place):
             return False

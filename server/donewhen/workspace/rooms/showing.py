@@ -71,7 +71,7 @@ class RoomSpec:
     named: str = ""
 
 
-def shape_of(
+def room_shape(
     spec: RoomSpec,
     taken: RoomFolder,
     variables: Mapping[str, str],
