@@ -12,8 +12,6 @@ from donewhen.core.work import Usage
 from donewhen.extras.attempts.choosing import MOST, Result, chosen, shares
 from tests.tools import each_row
 
-UNKNOWN = Usage(100, usd=None)
-
 
 def result(
     number: int, usd: float | None = 0.0, tokens: int = 0, seconds: float = 1.0, *, proven: bool = True

@@ -12,7 +12,6 @@ from donewhen.core.decide import Ask, AwaitPerson, Confirm, RunAudit, RunWorker,
 from donewhen.core.errors import InvalidGoal
 from donewhen.core.evidence import Outcome
 from donewhen.core.goal import Goal, Limits
-from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.proof import assess
 from donewhen.core.work import Answer, Claim, Interrupt, Usage
 from tests.core.builders import R0, Story, failing, goal, passing, requirement
@@ -22,7 +21,6 @@ CHECK = "pytest -q"
 GOOD = passing(CHECK, tests=3)
 BAD = failing(CHECK)
 UNDECIDED = goal(requirement(1, "it reads well"))
-FINDING = IntegrityFinding("k1", "test_skipped", "tests/test_a.py", 3, "test_a is skipped", "fact1")
 
 
 def next_of(story: Story) -> object:

@@ -34,13 +34,6 @@ def one_process(world: World, quiet: float = 0.02, patience: float = 5.0) -> tup
     return world.supervisor(editor_activity=activity), activity
 
 
-def add_check(world: World) -> None:
-    """A second requirement, which is proven once a.py holds "good"."""
-    one = requirement(1, "no errors", problems=("*.py",))
-    world.goals[GOAL] = goal(one, requirement(2, "it works", "check", sole=True))
-    world.checker.behaviours["check"] = contains("a.py", "good")
-
-
 async def heard(world: World, activity: EditorActivity) -> None:
     """There are news, and the run has asked what they are."""
     before = world.checker.asked

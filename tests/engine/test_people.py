@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 
@@ -113,10 +112,6 @@ async def test_iteration_details_tell_what_the_worker_did_and_which_checks_ran(w
     assert [(one.number, one.status) for one in before.verdict] == [(1, "unmet")]
     with pytest.raises(UsageError, match="no iteration 7"):
         await world.supervisor().iteration(view.state.run_id, 7)
-
-
-def _never(of: World) -> object:
-    return replace(failing("check"), reason="exit code 2")
 
 
 async def test_a_flaky_check_is_unverified_until_it_passed_three_times(world: World) -> None:

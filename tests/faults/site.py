@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import shlex
 import signal
 import sqlite3
 import subprocess
@@ -32,7 +31,6 @@ from tests.tools import below
 T = TypeVar("T")
 Snapshot = dict[str, Any]
 
-PYTHON = shlex.quote(sys.executable)
 KILLED = -getattr(signal, "SIGKILL", 9)
 
 CHECK = """\

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -132,9 +132,6 @@ def kind(request: pytest.FixtureRequest) -> str:
     if request.param != "copy" and sys.platform != "linux":
         pytest.skip("overlays are Linux's")
     return str(request.param)
-
-
-MakeSite = Callable[[str], Site]
 
 
 @pytest_asyncio.fixture

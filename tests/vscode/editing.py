@@ -58,9 +58,6 @@ class Editors:
         sides = [self._lines(f".monaco-diff-editor .editor.{side}") for side in ("original", "modified")]
         return "\n".join(sides[0]), "\n".join(sides[1])
 
-    def tabs(self) -> list[str]:
-        return self._screen.read(".tabs-container .tab", "e.dataset.resourceName")
-
     def press_tab(self, title: str) -> None:
         """Shows the tab of which a screen reader says this first."""
         self._screen.page.locator(f'.tabs-container .tab[aria-label^="{title}"]').first.click()
@@ -73,12 +70,6 @@ class Editors:
             f"{editor} .view-line", "[e.getBoundingClientRect().top, e.textContent.replaceAll('\\u00a0', ' ')]"
         )
         return [text for _, text in sorted(found)]
-
-    def sides(self) -> list[str]:
-        """The texts of the diff editor that is active, before and after; none where it is no diff."""
-        group = self._screen.page.locator(".editor-group-container.active .monaco-diff-editor")
-        parts = [group.locator(f".editor.{side} .view-lines") for side in ("original", "modified")]
-        return [part.first.inner_text().replace("\u00a0", " ") for part in parts if part.count()]
 
     def text(self) -> str:
         return "\n".join(self.lines())

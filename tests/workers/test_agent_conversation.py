@@ -205,10 +205,6 @@ def test_answers_that_are_too_long_by_themselves_keep_their_ends() -> None:
 # --------------------------------------------------------------------------------------- whole turns
 
 
-def reading(n: int, size: int = 2_000) -> object:
-    return use("run_command", command=f"echo {n}; head -c {size} /dev/zero | tr '\\0' x")
-
-
 async def test_a_thousand_calls_in_one_turn_have_bounded_prompts(agent: Agent) -> None:
     """Prompts stay within the window; the work for each call does not grow with their number."""
     agent.write("big.txt", "word " * 400)

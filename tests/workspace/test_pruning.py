@@ -198,7 +198,7 @@ async def test_a_full_disk_leaves_all_as_it_was(root: Path, tmp_path: Path) -> N
     workspace = FolderWorkspace(root, state, watch=False)
     try:
         await workspace.open(())
-        with pytest.raises(WorkspaceError, match="can't be kept"):
+        with pytest.raises(WorkspaceError, match="can't be read or written"):
             await workspace.checkpoint()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, usual)

@@ -6,6 +6,11 @@ import math
 from collections.abc import Sequence
 
 
+def byte_length(text: str) -> int:
+    """How much of a budget a text takes: bytes in UTF-8, since other scripts need more tokens per character."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+
+
 def counted(number: int, noun: str, plural: str = "") -> str:
     """`1 test`, `1,204 tests`; the plural is given where it isn't the noun with an `s`."""
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"

@@ -73,7 +73,7 @@ class Supervisor:
         self._audits: dict[str, asyncio.Task[RunView]] = {}
         self._waiting: dict[str, int] = {}
         self._collecting: asyncio.Task[None] | None = None
-        self._reading = reading = Reading(self.registry)
+        reading = Reading(self.registry)
         self._following = following = Following(self.registry)
         self._control = control = Control(self.registry)
         self._guard = Guard(self.registry)

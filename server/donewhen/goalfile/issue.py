@@ -375,18 +375,12 @@ class _Reader:
             for one in boxes:
                 self._item(one, section, name, f"{above}{one_line(text).rstrip(':')}: " if text.strip() else above)
             return
-        if self._is_requirement(item, text, box is not None, section):
+        if _is_requirement(text, box is not None, section):
             self._take_requirement(f"{above}{text}", line, _details(item))
             return
         self.leave_out(text, line, _why(text, box is not None))
         for one in item.items:
             self._item(one, section, name)
-
-    def _is_requirement(self, item: _Item, text: str, box: bool, section: Section) -> bool:
-        if not text.strip() or _is_struck(text) or (box and _ABOUT_THE_ISSUE.match(text)):
-            return False
-        named = bool(_ID.match(text)) or _is_sentence(text)
-        return box or section == "wanted" or named or bool(_MODAL.search(text))
 
     # ------------------------------------------------------------------------------------------ taken
 
@@ -429,6 +423,13 @@ def _kind(heading: str) -> Section | None:
 
 def _is_sentence(text: str) -> bool:
     return len(text) <= 2 * MAX_TEXT and _ONE_SENTENCE.match(text) is not None
+
+
+def _is_requirement(text: str, box: bool, section: Section) -> bool:
+    if not text.strip() or _is_struck(text) or (box and _ABOUT_THE_ISSUE.match(text)):
+        return False
+    named = bool(_ID.match(text)) or _is_sentence(text)
+    return box or section == "wanted" or named or bool(_MODAL.search(text))
 
 
 def _is_struck(text: str) -> bool:

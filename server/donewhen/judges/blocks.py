@@ -23,7 +23,8 @@ from donewhen.core.evidence import (
 )
 from donewhen.core.globs import any_matches
 from donewhen.core.goal import Requirement
-from donewhen.judges.excerpts import LONGEST_LINE, Lines, Normaliser, byte_length
+from donewhen.core.words import byte_length
+from donewhen.judges.excerpts import LONGEST_LINE, Lines, Normaliser
 from donewhen.judges.fencing import label
 
 _FILE = re.compile(r"^(?=diff --git )", re.MULTILINE)

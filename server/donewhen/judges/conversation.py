@@ -9,8 +9,9 @@ from typing import Any, Generic, TypeVar, cast
 
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.events import JudgeOptions
+from donewhen.core.words import byte_length
 from donewhen.judges import prompts
-from donewhen.judges.excerpts import byte_length, fitted
+from donewhen.judges.excerpts import fitted
 from donewhen.judges.reply import InvalidReply, NoObject, only_object, same, strict_json
 from donewhen.judges.tools import JudgeTools
 from donewhen.models.pricing import ask

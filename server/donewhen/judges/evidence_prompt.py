@@ -14,9 +14,9 @@ from donewhen.core.calls import Message
 from donewhen.core.evidence import CheckResult, Evidence, Observation, ObservedDiff, ObservedFile
 from donewhen.core.globs import any_matches
 from donewhen.core.goal import Requirement
-from donewhen.core.words import counted, listed
+from donewhen.core.words import byte_length, counted, listed
 from donewhen.judges.blocks import Block, Material, allocate, blocks_of, commands_of, outcome_text
-from donewhen.judges.excerpts import Lines, byte_length, excerpt, fitted
+from donewhen.judges.excerpts import Lines, excerpt, fitted
 from donewhen.judges.fencing import boundary, label, neutralised
 from donewhen.judges.prompts import CLAIM_QUESTIONS, RESPONSE
 from donewhen.ports import JudgeTask

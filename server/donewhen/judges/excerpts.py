@@ -7,17 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from donewhen.core.ecosystems import RUNNERS, TOOLS
 from donewhen.core.evidence import CheckResult, ObservedCommand
-from donewhen.core.words import counted
+from donewhen.core.words import byte_length, counted
 from donewhen.judges.fencing import clipped, neutralised
 
 LONGEST_LINE = 400
 _AROUND = 3
 _MARK = 34  # the length of about "[... 12,345 lines cut ...]", with its prefix
-
-
-def byte_length(text: str) -> int:
-    """How much of a budget a text takes: bytes in UTF-8, since other scripts need more tokens per character."""
-    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
 def fitted(text: str, room: int) -> str:

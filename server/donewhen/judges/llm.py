@@ -15,6 +15,7 @@ from donewhen.core.events import JudgeOptions
 from donewhen.core.evidence import Evidence, ObservedResponse
 from donewhen.core.goal import Requirement
 from donewhen.core.verdict import RequirementVerdict, Verdict
+from donewhen.core.words import byte_length
 from donewhen.core.work import Usage
 from donewhen.judges import prompts
 from donewhen.judges.blocks import Material, files_named_by
@@ -27,7 +28,7 @@ from donewhen.judges.evidence_prompt import (
     batches,
     question,
 )
-from donewhen.judges.excerpts import Normaliser, byte_length
+from donewhen.judges.excerpts import Normaliser
 from donewhen.judges.reply import (
     CLAIM_MARKS,
     VERDICT_MARKS,

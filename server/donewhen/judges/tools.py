@@ -24,9 +24,10 @@ from donewhen.core.evidence import (
     Trial,
 )
 from donewhen.core.globs import matches
+from donewhen.core.words import byte_length
 from donewhen.judges.blocks import bounded_output, command_head, file_lines, outcome_text
 from donewhen.judges.evidence_prompt import fenced
-from donewhen.judges.excerpts import Lines, Normaliser, byte_length, excerpt
+from donewhen.judges.excerpts import Lines, Normaliser, excerpt
 from donewhen.judges.fencing import boundary, label
 from donewhen.judges.reply import Citable, InvalidReply, strict_json
 from donewhen.ports import AuditContext, JudgeTask

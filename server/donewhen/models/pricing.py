@@ -9,6 +9,7 @@ from functools import partial
 
 from donewhen.core.calls import Message
 from donewhen.core.errors import ModelFailed
+from donewhen.core.words import byte_length
 from donewhen.core.work import Usage
 from donewhen.models.protocol import Answered
 from donewhen.ports import Calls, Left, Model, ModelFacts, ModelReply, ModelRequest, Price
@@ -77,7 +78,7 @@ class Estimator:
             size = sum(_message_bytes(one) for one in request.messages)
             self._measured = (request.messages, len(request.messages), size)
         if self._tools[0] is not request.tools:
-            specs = [_byte_length(one.name) + _byte_length(one.description) for one in request.tools]
+            specs = [byte_length(one.name) + byte_length(one.description) for one in request.tools]
             schemas = [len(json.dumps(one.parameters)) for one in request.tools]
             self._tools = (request.tools, sum(specs) + sum(schemas))
         return size + self._tools[1] + (0 if request.schema is None else len(json.dumps(request.schema)))
@@ -96,14 +97,10 @@ def _at(price: Price, given: float, taken: float) -> float:
 
 
 def _message_bytes(message: Message) -> int:
-    size = _byte_length(message.text)
+    size = byte_length(message.text)
     for call in message.calls:
-        size += _byte_length(call.name) + _byte_length(call.arguments)
+        size += byte_length(call.name) + byte_length(call.arguments)
     return size
-
-
-def _byte_length(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
 # One call to a model with its account: recorded before and after, and not made if it could exceed a budget.

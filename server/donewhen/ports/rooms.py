@@ -43,11 +43,6 @@ class Room:
 class Rooms(Protocol):
     """Makes rooms. What a crash left of one is removed when the next one is opened."""
 
-    @property
-    def kind(self) -> str:
-        """How they are made; see `Room.kind`."""
-        ...
-
     async def hindrance(self, workspace: Workspace) -> str:
         """What may keep checks of this workspace from running in a room as they do outside, or what a room can't keep
         from them: a sentence; often empty."""

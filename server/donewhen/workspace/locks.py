@@ -242,10 +242,9 @@ def open_lock_file(file: Path) -> int:
     return os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
 
 
-def try_lock(descriptor: int, *, shared: bool = False) -> bool:
-    """Takes the lock if it is free; a `shared` one together with others that share it (not on Windows). The lock ends
-    when the last copy of the descriptor is closed, for any reason. Raises LedgerUnavailable where there are no locks.
-    """
+def try_lock(descriptor: int) -> bool:
+    """Takes the lock if it is free. It ends when the last copy of the descriptor is closed, for any reason. Raises
+    LedgerUnavailable where there are no locks."""
     # Neither module exists everywhere.
     if os.name == "nt":
         return _try_lock_windows(descriptor)
@@ -253,7 +252,7 @@ def try_lock(descriptor: int, *, shared: bool = False) -> bool:
 
     try:
         # flock, not lockf: it belongs to the open file, which children share, and not to a single process.
-        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError as error:  # such as NFS without its lock daemon

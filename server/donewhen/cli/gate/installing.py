@@ -95,7 +95,7 @@ def _settings_in(form: Form, file: Path, text: str, by_hand: str) -> HookFile:
     hooks: Any = cast("HookFile", settings).get("hooks", {}) if isinstance(settings, dict) else None
     known = cast("HookFile", hooks) if isinstance(hooks, dict) else None
     if known is None or not all(isinstance(known.get(event, []), list) for event in form.names.values()):
-        raise UsageError(f"{file} can't be changed: `hooks` must be an object of lists. Fix it, and try again")
+        raise UsageError(f"{file} can't be changed: `hooks` must be an object of lists: fix it, and try again")
     return cast("HookFile", settings)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from donewhen.core.errors import LedgerUnavailable
 from donewhen.extras.attempts.choosing import KEEPS, Keep
-from donewhen.regular import read_text
+from donewhen.regular import read_text, write_whole
 from donewhen.store.folders import workspace_kept_in
 
 FOLDER = "attempts"
@@ -87,10 +87,8 @@ class Groups:
         """Writes the record, whole or not at all. Raises LedgerUnavailable."""
         document = asdict(replace(group, folder=Path()))
         del document["folder"]
-        fresh = group.folder / f"{FILE}.{secrets.token_hex(4)}"
         try:
-            fresh.write_text(json.dumps(document, default=os.fspath) + "\n", encoding="utf-8", errors="surrogateescape")
-            fresh.replace(group.folder / FILE)
+            write_whole(group.folder / FILE, json.dumps(document, default=os.fspath) + "\n")
         except OSError as error:
             raise LedgerUnavailable(f"attempts can't be kept in {group.folder} ({error.strerror})") from error
 

@@ -63,12 +63,12 @@ async def fleet(call: Call) -> int:
         if action == "status":
             return _finished(call, await asking.board())
         board = await asking.board() if action == "answer" else None
-        await asking.ask(action, _act_arguments(action, words, board))
+        await asking.ask(action, _act_arguments(words, board))
         call.terminal.message(f"{words[0]}: {action} is on record")
         return COMPLETE
 
 
-def _act_arguments(action: str, words: Sequence[str], board: Board | None) -> dict[str, Any]:
+def _act_arguments(words: Sequence[str], board: Board | None) -> dict[str, Any]:
     goal = words[1] if len(words) > 1 else None
     if board is None or goal is None:
         return {"goal": goal}

@@ -12,6 +12,7 @@ from donewhen.core.approval import DENIED, NOT_RUN, NOT_WRITTEN, SAID
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.feedback import keep_ends
 from donewhen.core.hints import hint_in
+from donewhen.core.words import byte_length
 from donewhen.workers.activity import activity_line
 from donewhen.workers.prompt import NOTES_HEADING, answers_of, is_task, item, items
 from donewhen.workers.tools import TOOLS
@@ -39,8 +40,10 @@ class Compacted:
 
 def size_of(message: Message) -> int:
     """What a message adds to a prompt, in bytes."""
-    calls = sum(OVERHEAD + _bytes(call.name) + _bytes(call.arguments) + _bytes(call.id) for call in message.calls)
-    return OVERHEAD + _bytes(message.text) + _bytes(message.answers) + calls
+    calls = sum(
+        OVERHEAD + byte_length(call.name) + byte_length(call.arguments) + byte_length(call.id) for call in message.calls
+    )
+    return OVERHEAD + byte_length(message.text) + byte_length(message.answers) + calls
 
 
 def compacted(messages: Sequence[Message], room: int) -> Compacted:
@@ -82,7 +85,7 @@ def _first_kept(blocks: Sequence[Sequence[Message]], task: int | None, room: int
         block = blocks[first - 1]
         size = _block_size(block)
         if first == len(blocks):
-            least = sum(size_of(m) - max(_bytes(m.text) - LEAST_ANSWER, 0) * (m.role == "tool") for m in block)
+            least = sum(size_of(m) - max(byte_length(m.text) - LEAST_ANSWER, 0) * (m.role == "tool") for m in block)
             size = min(size, max(least, room))
         if first - 1 != task:
             left -= size
@@ -97,11 +100,11 @@ def _fitting(block: Sequence[Message], is_task: bool, room: int) -> Sequence[Mes
     if is_task or _block_size(block) <= room:
         return block
     answers = [message for message in block if message.role == "tool"]
-    others = _block_size(block) - sum(_bytes(message.text) for message in answers)
+    others = _block_size(block) - sum(byte_length(message.text) for message in answers)
     each = max((room - others) // max(len(answers), 1), LEAST_ANSWER)
     fitted: list[Message] = []
     for message in block:
-        size = _bytes(message.text)
+        size = byte_length(message.text)
         if message.role == "tool" and size > each - MARK:
             message = replace(message, text=keep_ends(message.text, (each - MARK) * len(message.text) // size))
         fitted.append(message)
@@ -110,10 +113,6 @@ def _fitting(block: Sequence[Message], is_task: bool, room: int) -> Sequence[Mes
 
 def _block_size(block: Sequence[Message]) -> int:
     return sum(size_of(message) for message in block)
-
-
-def _bytes(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
 # The notes: what is worth knowing of the old part of a conversation.

@@ -47,8 +47,6 @@ class CopiedRooms:
     """`ports.Rooms` by copying. `folder` is where rooms are kept; on the workspace's file system, copies may cost
     nothing."""
 
-    kind = "copy"
-
     def __init__(self, folder: Path, processes: Processes, inside: CheckerIn) -> None:
         self._folder = folder
         self._processes = processes
@@ -83,7 +81,7 @@ class CopiedRooms:
                 return sorted(path for path, before in known.items() if before and _signature(root / path) != before)
 
             checker = self._inside(self._processes, root, scratch, None)
-            yield Room(self.kind, root, False, checker, lambda: asyncio.to_thread(rewritten))
+            yield Room("copy", root, False, checker, lambda: asyncio.to_thread(rewritten))
 
 
 def _signature(file: Path) -> Signature | None:

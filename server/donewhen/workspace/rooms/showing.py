@@ -37,6 +37,7 @@ from donewhen.workspace.rooms.home import (
 from donewhen.workspace.rooms.limits import most_memory
 from donewhen.workspace.rooms.mounting import Mount, Shape, mount_places, mounted_below
 from donewhen.workspace.rooms.places import RoomFolder
+from donewhen.workspace.writes import replace_file
 
 FRESH = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108  # what is mounted over, not what is used
 _SESSION = (Path("/run"), Path("/var/run"))
@@ -232,10 +233,7 @@ def _put_back(file: Path, copy: Path, before: bytes) -> None:
         after = read_bytes(copy)
         if is_link(copy) or after == before or read_bytes(file) != before:
             return
-        beside = file.with_name(f"{file.name}.{os.getpid()}.new")
-        beside.touch(stat.S_IMODE(file.stat().st_mode))
-        beside.write_bytes(after)
-        beside.replace(file)
+        replace_file(file, after, stat.S_IMODE(file.stat().st_mode))
 
 
 # What commands name by an absolute path.

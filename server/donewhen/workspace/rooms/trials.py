@@ -42,12 +42,6 @@ class TrialRooms:
         self._inside = inside
         self._opener = Opener(spec, folder, variables, processes, programs)
         self._copies = CopiedRooms(folder, processes, inside)
-        self._why: str | None = None
-
-    @property
-    def kind(self) -> str:
-        """`unknown` before a room was opened."""
-        return "unknown" if self._why is None else self._copies.kind if self._why else "overlay"
 
     async def hindrance(self, workspace: Workspace) -> str:
         """See `ports.Rooms`."""
@@ -59,8 +53,7 @@ class TrialRooms:
         """Why rooms are copies here; empty if they are layered."""
         inner = await asyncio.to_thread(mounted_below, self._spec.root)
         shown = f"{inner[0]} is mounted in the workspace, and overlays can't show it" if inner else ""
-        self._why = shown or await self._opener.hindrance()
-        return self._why
+        return shown or await self._opener.hindrance()
 
     @asynccontextmanager
     async def open(
